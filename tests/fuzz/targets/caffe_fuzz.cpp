@@ -3,6 +3,7 @@
 
 #include "converter/import/caffe/caffe_import.hpp"
 #include "tests/fuzz/targets/fuzz_file.hpp"
+#include "tests/fuzz/targets/import_options.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
   constexpr char kLine[] = "\n--------\n";
@@ -11,10 +12,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
   const size_t weights = found == nullptr ? bytes : text + sizeof kLine - 1;
   const tenon::fuzz::FuzzFile text_file(data, text);
   const tenon::fuzz::FuzzFile weights_file(data + weights, bytes - weights);
-  tenon::converter::ImportOptions options;
-  options.batch = 1;
+  tenon::converter::ImportOptions options = tenon::fuzz::FuzzImportOptions();
   options.caffemodel = weights_file.path();
-  options.max_memory = int64_t{64} << 20;
   (void)tenon::converter::ImportCaffe(text_file.path(), options);
   return 0;
 }

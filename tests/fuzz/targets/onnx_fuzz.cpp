@@ -2,12 +2,11 @@
 #include "converter/fold/fold_tensors.hpp"
 #include "converter/import/onnx/onnx_import.hpp"
 #include "tests/fuzz/targets/fuzz_file.hpp"
+#include "tests/fuzz/targets/import_options.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
   const tenon::fuzz::FuzzFile file(data, bytes);
-  tenon::converter::ImportOptions options;
-  options.batch = 1;
-  options.max_memory = int64_t{64} << 20;
-  (void)tenon::converter::ImportOnnx(file.path(), options, tenon::converter::FoldTensors);
+  (void)tenon::converter::ImportOnnx(file.path(), tenon::fuzz::FuzzImportOptions(),
+                                     tenon::converter::FoldTensors);
   return 0;
 }

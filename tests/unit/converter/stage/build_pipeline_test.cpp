@@ -253,41 +253,43 @@ const %narrow: f32[4,160,1,1] = random(4)
 %z = conv(%y, %down) "z"
 output %z
 )";
-const std::vector<int32_t> kReadLateStages = {0, 1, 1, 1, 1, 1, 1, 1};
+
+/// kReadLate cut before "a", over two units, under a limit.
+struct ReadLate : Case {
+  Graph graph = Parsed(kReadLate);
+
+  ReadLate() { options.parallel.channel_depth = 1; }
+  PipelineProgram Under(int64_t limit) {
+    options.memory_limit = limit;
+    auto program = BuildPipelineFromCut(graph, options, {0, 1, 1, 1, 1, 1, 1, 1}, {0, 1});
+    if (!program.ok()) FAIL(program.error().message);
+    return std::move(*program);
+  }
+};
 
 TEST_CASE("BuildPipeline: stages run ops again to keep to a limit, and give the same bits") {
-  Case with;
-  with.options.parallel.channel_depth = 1;
-  const Graph graph = Parsed(kReadLate);
-  const auto whole = BuildPipelineFromCut(graph, with.options, kReadLateStages, {0, 1});
-  REQUIRE(whole.ok());
-  CHECK(whole->report.stages[1].repeated == 0);
-  with.options.memory_limit = whole->report.memory_bytes * 8 / 10;
-  const auto limited = BuildPipelineFromCut(graph, with.options, kReadLateStages, {0, 1});
-  REQUIRE(limited.ok());
-  CHECK(limited->report.memory_bytes <= with.options.memory_limit);
-  CHECK(limited->report.stages[0].repeated == 0);
-  CHECK(limited->report.stages[1].repeated == 1);
-  CHECK(limited->report.stages[1].time > whole->report.stages[1].time);
-  const std::vector<Arrays> stream = RandomStream(graph, 5);
+  ReadLate with;
+  const PipelineProgram whole = with.Under(0);
+  CHECK(whole.report.stages[1].repeated == 0);
+  const PipelineProgram limited = with.Under(whole.report.memory_bytes * 8 / 10);
+  CHECK(limited.report.memory_bytes <= with.options.memory_limit);
+  CHECK(limited.report.stages[0].repeated == 0);
+  CHECK(limited.report.stages[1].repeated == 1);
+  CHECK(limited.report.stages[1].time > whole.report.stages[1].time);
+  const std::vector<Arrays> stream = RandomStream(with.graph, 5);
   std::string error;
-  const auto expected = PipelineRunner(*whole).Run(stream, 1, error);
-  const auto got = PipelineRunner(*limited).Run(stream, 2, error);
+  const auto expected = PipelineRunner(whole).Run(stream, 1, error);
+  const auto got = PipelineRunner(limited).Run(stream, 2, error);
   REQUIRE(error == "");
   for (size_t i = 0; i < stream.size(); ++i) CHECK(got[i] == expected[i]);
 }
 
 TEST_CASE("BuildPipeline: what no stage can bring under a limit stays as it is") {
-  Case with;
-  with.options.parallel.channel_depth = 1;
-  const Graph graph = Parsed(kReadLate);
-  const auto whole = BuildPipelineFromCut(graph, with.options, kReadLateStages, {0, 1});
-  REQUIRE(whole.ok());
-  with.options.memory_limit = whole->report.memory_bytes / 3;
-  const auto limited = BuildPipelineFromCut(graph, with.options, kReadLateStages, {0, 1});
-  REQUIRE(limited.ok());
-  CHECK(limited->report.memory_bytes == whole->report.memory_bytes);
-  CHECK(limited->report.stages[1].repeated == 0);
+  ReadLate with;
+  const PipelineProgram whole = with.Under(0);
+  const PipelineProgram limited = with.Under(whole.report.memory_bytes / 3);
+  CHECK(limited.report.memory_bytes == whole.report.memory_bytes);
+  CHECK(limited.report.stages[1].repeated == 0);
 }
 
 TEST_CASE("BuildPipeline: random graphs under limits keep to them or stay; the bits are the same") {

@@ -7,22 +7,6 @@
 namespace tenon::converter {
 namespace {
 
-/// Ops in a chain with these times on every one of some equal cores.
-StageProblem Chain(const std::vector<Picoseconds>& time, size_t cores) {
-  StageProblem problem;
-  problem.units.resize(cores);
-  for (size_t u = 1; u < cores; ++u) problem.units[u].same_as = static_cast<int32_t>(u) - 1;
-  for (const Picoseconds of_op : time) problem.time.emplace_back(cores, of_op);
-  for (size_t op = 0; op + 1 < time.size(); ++op) {
-    StageValue value;
-    value.writer = static_cast<int32_t>(op);
-    value.readers = {static_cast<int32_t>(op) + 1};
-    value.bytes = 1;
-    problem.values.push_back(value);
-  }
-  return problem;
-}
-
 StageCut CutOf(const StageProblem& problem, const std::vector<int32_t>& stage_of_op,
                const std::vector<int32_t>& unit_of_stage) {
   StageCut cut;
@@ -33,14 +17,14 @@ StageCut CutOf(const StageProblem& problem, const std::vector<int32_t>& stage_of
 }
 
 TEST_CASE("Balance: the rate is of units, whose stages take turns") {
-  const StageProblem problem = Chain({10, 20, 30, 20}, 3);
+  const StageProblem problem = ChainOnCores({10, 20, 30, 20}, 3);
   CHECK(BalanceRate(CutOf(problem, {0, 0, 0, 0}, {0})) == 1.0);
   CHECK(BalanceRate(CutOf(problem, {0, 0, 1, 1}, {0, 1})) == doctest::Approx(30.0 / 50));
   CHECK(BalanceRate(CutOf(problem, {0, 1, 2, 3}, {0, 1, 0, 1})) == 1.0);
 }
 
 TEST_CASE("Balance: the bound is what the longest op leaves to the others") {
-  const StageProblem problem = Chain({10, 60, 20}, 3);
+  const StageProblem problem = ChainOnCores({10, 60, 20}, 3);
   CHECK(BalanceBound(problem, CutOf(problem, {0, 1, 1}, {0, 1})) == doctest::Approx(30.0 / 60));
   CHECK(BalanceBound(problem, CutOf(problem, {0, 1, 2}, {0, 1, 2})) == doctest::Approx(15.0 / 60));
   CHECK(BalanceBound(problem, CutOf(problem, {0, 0, 0}, {0})) == 1.0);
@@ -60,7 +44,7 @@ TEST_CASE("Balance: no cut of a chain onto equal cores is above the bound") {
 }
 
 TEST_CASE("Balance: stages are made more equally long within the period, or stay as they are") {
-  StageProblem problem = Chain({30, 5, 5, 5, 5, 5, 5}, 3);
+  StageProblem problem = ChainOnCores({30, 5, 5, 5, 5, 5, 5}, 3);
   problem.least_stages = 3;
   // The least period is 30 whatever the other two stages have.
   StageCut cut = CutOf(problem, {0, 1, 1, 1, 1, 1, 2}, {0, 1, 2});
@@ -74,7 +58,7 @@ TEST_CASE("Balance: stages are made more equally long within the period, or stay
 }
 
 TEST_CASE("Balance: what built stages took is what the next cut goes by, on all equal units") {
-  StageProblem problem = Chain({10, 10, 10, 10}, 2);
+  StageProblem problem = ChainOnCores({10, 10, 10, 10}, 2);
   const StageCut cut = *CutStages(problem);
   REQUIRE(cut.stage_time == std::vector<Picoseconds>{20, 20});
   TakeBuiltTimes(cut, {80, 20}, problem);

@@ -7,21 +7,6 @@
 namespace tenon::converter {
 namespace {
 
-/// A chain of ops with these times on every unit; values of one byte each.
-StageProblem Chain(const std::vector<std::vector<Picoseconds>>& time, size_t units) {
-  StageProblem problem;
-  problem.units.resize(units);
-  problem.time = time;
-  for (size_t op = 0; op + 1 < time.size(); ++op) {
-    StageValue value;
-    value.writer = static_cast<int32_t>(op);
-    value.readers = {static_cast<int32_t>(op) + 1};
-    value.bytes = 1;
-    problem.values.push_back(value);
-  }
-  return problem;
-}
-
 void CheckAgainstEveryCut(const RandomStageOptions& options, uint64_t seeds) {
   int64_t several = 0;
   for (uint64_t seed = 1; seed <= seeds; ++seed) {

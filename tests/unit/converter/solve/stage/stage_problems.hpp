@@ -1,4 +1,4 @@
-// Random stage problems, and the least period by looking at every cut.
+// Chains and random stage problems, and the least period by looking at every cut.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +9,30 @@
 #include "converter/solve/stage/cut_stages.hpp"
 
 namespace tenon::converter {
+
+/// A chain of ops with these times, [op][unit], on unlike units; values of one byte each.
+inline StageProblem Chain(const std::vector<std::vector<Picoseconds>>& time, size_t units) {
+  StageProblem problem;
+  problem.units.resize(units);
+  problem.time = time;
+  for (size_t op = 0; op + 1 < time.size(); ++op) {
+    StageValue value;
+    value.writer = static_cast<int32_t>(op);
+    value.readers = {static_cast<int32_t>(op) + 1};
+    value.bytes = 1;
+    problem.values.push_back(value);
+  }
+  return problem;
+}
+
+/// The same with these times on every one of some equal cores.
+inline StageProblem ChainOnCores(const std::vector<Picoseconds>& time, size_t cores) {
+  std::vector<std::vector<Picoseconds>> on_each;
+  for (const Picoseconds of_op : time) on_each.emplace_back(cores, of_op);
+  StageProblem problem = Chain(on_each, cores);
+  for (size_t u = 1; u < cores; ++u) problem.units[u].same_as = static_cast<int32_t>(u) - 1;
+  return problem;
+}
 
 struct RandomStageOptions {
   int ops = 6;
