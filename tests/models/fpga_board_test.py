@@ -26,6 +26,7 @@ MODELS = {
     "models/mlperf_kws_dscnn/kws_int8.tflite": 1,
     "field-models/mlperf_vww/vww_96_int8.tflite": 1,
     "field-models/mlperf_sww/strm_ww_int8.tflite": 1,
+    "models/mobilenet_v2_224/model_ptq_uint8io.tflite": 1,
 }
 SWEEP = {
     "models/mlperf_resnet8_cifar10/resnet8_int8.tflite": 1,

@@ -1,7 +1,9 @@
 #include "backends/fpga/codegen/encode_layers.hpp"
 
 #include <algorithm>
+#include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "backends/fpga/codegen/blocks.hpp"
@@ -27,6 +29,12 @@ isa::RoundingMode ModeOf(Rounding rounding) {
       return isa::RoundingMode::kHalfEven;
   }
 }
+
+/// Weights of a layer, or of a group of its outputs.
+struct PackedWeights {
+  uint32_t offset = 0;
+  uint32_t group_lines = 0;
+};
 
 class Encoder {
  public:
@@ -56,11 +64,13 @@ class Encoder {
   }
   /// The word at which a slice begins on the chip.
   [[nodiscard]] uint32_t PlaceOf(const MapSlice& slice) const {
+    const FeatureMap& map = MapAt(slice.map);
     const int64_t group = slice.channel / static_cast<int>(parameters_.group);
-    return U(places_.word[static_cast<size_t>(slice.map)] + group * MapAt(slice.map).Pixels());
+    return U(places_.word[static_cast<size_t>(slice.map)] + group * map.Pixels() +
+             int64_t{slice.row} * map.width);
   }
   [[nodiscard]] bool IsWhole(const MapSlice& slice) const {
-    return slice.channel == 0 && slice.channels == MapAt(slice.map).channels;
+    return slice.channel == 0 && slice.channels == MapAt(slice.map).channels && slice.rows == 0;
   }
 
   bool Refuse(int layer, std::string reason) {
@@ -115,7 +125,8 @@ class Encoder {
     const int base = RegisterOf(layer, map, writes);
     if (base < 0) return false;
     memory.used = true;
-    memory.address = {U(base), 0};
+    const FeatureMap& stored = MapAt(map);
+    memory.address = {U(base), U(int64_t{stored.memory_row} * stored.width * stored.channels)};
     memory.channels = U(MapAt(map).channels);
     memory.pitch = memory.channels;
     memory.flip = MapAt(map).flip != 0;
@@ -158,7 +169,7 @@ class Encoder {
 
   [[nodiscard]] uint32_t BlockPixelsOf(const Layer& layer,
                                        const isa::Descriptor& descriptor) const {
-    const FeatureMap& output = MapAt(layer.output.map);
+    const FeatureMap output = program_.RowsOf(layer.output);
     BlockLoad load;
     load.pixels = output.Pixels();
     load.groups = descriptor.out_groups;
@@ -217,8 +228,8 @@ class Encoder {
   }
 
   void SetGeometry(const Layer& layer, isa::Descriptor& descriptor) const {
-    const FeatureMap& input = MapAt(layer.input.map);
-    const FeatureMap& output = MapAt(layer.output.map);
+    const FeatureMap input = program_.RowsOf(layer.input);
+    const FeatureMap output = program_.RowsOf(layer.output);
     switch (layer.kind) {
       case LayerKind::kConv:
         descriptor.op = isa::LayerOp::kConv;
@@ -235,6 +246,8 @@ class Encoder {
     descriptor.in_height = U(input.height);
     descriptor.in_width = U(input.width);
     descriptor.in_groups = U(GroupsOf(layer.input.channels));
+    descriptor.in_group_words = U(MapAt(layer.input.map).Pixels());
+    descriptor.out_group_words = U(MapAt(layer.output.map).Pixels());
     descriptor.out_height = U(output.height);
     descriptor.out_width = U(output.width);
     descriptor.out_groups = U(GroupsOf(layer.output.channels));
@@ -295,9 +308,12 @@ class Encoder {
     if (descriptor.has_table || descriptor.has_residual) PackTables(layer, descriptor);
   }
 
-  /// The tables lie behind the planes of weights, whose size is not known yet.
+  /// The tables lie behind the planes of weights, whose size is not known yet. Bands of a layer
+  /// share them.
   void PackTables(const Layer& layer, isa::Descriptor& descriptor) {
-    descriptor.tables = {kConstantsRegister, U(static_cast<int64_t>(tables_.size()))};
+    const auto [packed, is_new] = packed_tables_.try_emplace(layer.op, U(Size(tables_)));
+    descriptor.tables = {kConstantsRegister, packed->second};
+    if (!is_new) return;
     const size_t begin = tables_.size();
     tables_.resize(begin + kTableBytes);
     if (layer.table)
@@ -312,6 +328,10 @@ class Encoder {
     put(tables.y, begin + 256 + 1024);
   }
   static ptrdiff_t Far(size_t offset) { return static_cast<ptrdiff_t>(offset); }
+  template <typename T>
+  static int64_t Size(const std::vector<T>& values) {
+    return static_cast<int64_t>(values.size());
+  }
 
   static PassShape ShapeOf(const Layer& layer, const isa::Descriptor& descriptor) {
     PassShape shape;
@@ -326,12 +346,19 @@ class Encoder {
 
   void AddWeights(const Layer& layer, const PassShape& shape, uint32_t first, uint32_t groups,
                   isa::Descriptor& descriptor) {
-    descriptor.weights = {kConstantsRegister, U(static_cast<int64_t>(lines_.size()) * 16)};
-    for (uint32_t g = first; g < first + groups; ++g) {
-      const std::vector<WeightLine> lines = LinesOf(layer, shape, static_cast<int>(g), parameters_);
-      descriptor.group_lines = U(static_cast<int64_t>(lines.size()));
-      lines_.insert(lines_.end(), lines.begin(), lines.end());
+    const auto [packed, is_new] =
+        packed_weights_.try_emplace({layer.op, shape.windowed, first}, PackedWeights{});
+    if (is_new) {
+      packed->second.offset = U(Size(lines_) * 16);
+      for (uint32_t g = first; g < first + groups; ++g) {
+        const std::vector<WeightLine> lines =
+            LinesOf(layer, shape, static_cast<int>(g), parameters_);
+        packed->second.group_lines = U(Size(lines));
+        lines_.insert(lines_.end(), lines.begin(), lines.end());
+      }
     }
+    descriptor.weights = {kConstantsRegister, packed->second.offset};
+    descriptor.group_lines = packed->second.group_lines;
     const uint32_t ring = parameters_.weight_lines;
     if (descriptor.group_lines <= ring) SetBlocks(descriptor, BlockPixelsOf(layer, descriptor));
     descriptor.reload = descriptor.group_lines > ring && descriptor.blocks > 1;
@@ -362,6 +389,7 @@ class Encoder {
       isa::Descriptor descriptor = common;
       descriptor.op = isa::LayerOp::kConv;
       descriptor.input = common.input + g * U(pixels);
+      descriptor.in_group_words = 0;
       descriptor.output = common.output + g;
       descriptor.residual = common.has_residual ? common.residual + g : 0;
       descriptor.in_height = descriptor.window.kernel_height = U(rows);
@@ -408,6 +436,9 @@ class Encoder {
   std::vector<bool> loaded_;      ///< by map
   std::vector<WeightLine> lines_;
   std::vector<uint8_t> tables_;
+  std::map<int, uint32_t> packed_tables_;  ///< by op: where
+  /// By op, whether by windows, and first group: bands of a layer share them.
+  std::map<std::tuple<int, bool, uint32_t>, PackedWeights> packed_weights_;
 };
 
 }  // namespace

@@ -20,6 +20,7 @@ struct FeatureMap {
   int height = 1;
   int width = 1;
   int block = -1;           ///< of the source
+  int memory_row = 0;       ///< of the block, which the map's first row is
   int32_t flip = 0;         ///< 128: the block holds u8
   bool is_read = false;     ///< it is in memory before the first layer
   bool is_written = false;  ///< it is wanted in memory after the last
@@ -30,11 +31,13 @@ struct FeatureMap {
   [[nodiscard]] int Pixels() const { return height * width; }
 };
 
-/// Channels of a map, all pixels.
+/// Channels of a map, and rows.
 struct MapSlice {
   int map = -1;
   int channel = 0;
   int channels = 0;
+  int row = 0;
+  int rows = 0;  ///< 0: all
 };
 
 /// How a window moves; index 0: rows, 1: columns.
@@ -96,6 +99,13 @@ struct Layer {
 struct LayerProgram {
   std::vector<FeatureMap> maps;
   std::vector<Layer> layers;
+
+  /// The slice's map, as if it had the slice's rows only.
+  [[nodiscard]] FeatureMap RowsOf(const MapSlice& slice) const {
+    FeatureMap map = maps[static_cast<size_t>(slice.map)];
+    if (slice.rows > 0) map.height = slice.rows;
+    return map;
+  }
 };
 
 /// Multiply-accumulates of the layer as the network counts them.

@@ -279,7 +279,7 @@ class Lowerer {
 }  // namespace
 
 int64_t MultiplyAccumulates(const LayerProgram& program, const Layer& layer) {
-  const FeatureMap& output = program.maps[static_cast<size_t>(layer.output.map)];
+  const FeatureMap output = program.RowsOf(layer.output);
   const int64_t results = int64_t{output.Pixels()} * layer.output.channels;
   if (layer.kind == LayerKind::kConv) return results * layer.Taps() * layer.input.channels;
   return layer.kind == LayerKind::kDepthwise ? results * layer.Taps() : 0;

@@ -17,7 +17,8 @@ struct Block {
 
 class Placer {
  public:
-  Placer(const LayerProgram& program, int64_t words) : program_(program), most_(words) {}
+  Placer(const LayerProgram& program, int64_t words, const std::vector<bool>& without_room)
+      : program_(program), most_(words), without_room_(without_room) {}
 
   MapPlaces Run() {
     FindLives();
@@ -152,7 +153,13 @@ class Placer {
     return place + block.words <= most_ ? place : -1;
   }
 
-  /// The largest map at the layer at which most words are alive.
+  [[nodiscard]] bool MayBeWithoutRoom(const Block& block) const {
+    return std::all_of(block.maps.begin(), block.maps.end(), [&](int map) {
+      return without_room_.empty() || without_room_[static_cast<size_t>(map)];
+    });
+  }
+
+  /// The largest map at the layer at which most words are alive, of those that may be.
   void Spill() {
     int worst = 0;
     int64_t most = -1;
@@ -168,7 +175,8 @@ class Placer {
     const Block* largest = nullptr;
     for (const Block& block : blocks_) {
       if (block.first > worst || worst > block.last) continue;
-      if (largest == nullptr || block.words > largest->words) largest = &block;
+      const auto rank = [&](const Block& of) { return std::pair(MayBeWithoutRoom(of), of.words); };
+      if (largest == nullptr || rank(block) > rank(*largest)) largest = &block;
     }
     for (const int map : largest->maps) {
       result_.word[static_cast<size_t>(map)] = kNoRoom;
@@ -178,6 +186,7 @@ class Placer {
 
   const LayerProgram& program_;
   int64_t most_;
+  const std::vector<bool>& without_room_;
   MapPlaces result_;
   std::vector<int> first_;  ///< by map: layer
   std::vector<int> last_;
@@ -192,8 +201,9 @@ int64_t WordsOf(const FeatureMap& map) {
   return int64_t{map.Groups()} * map.Pixels();
 }
 
-MapPlaces PlaceMaps(const LayerProgram& program, const CodeTarget& target) {
-  return Placer(program, target.map_bytes / target.input_channels).Run();
+MapPlaces PlaceMaps(const LayerProgram& program, const CodeTarget& target,
+                    const std::vector<bool>& without_room) {
+  return Placer(program, target.map_bytes / target.input_channels, without_room).Run();
 }
 
 }  // namespace tenon::fpga

@@ -26,8 +26,10 @@ struct MapPlaces {
 [[nodiscard]] int64_t WordsOf(const FeatureMap& map);
 
 /// Every map is on chip from the first layer that uses it to the last; those that others read or
-/// write are loaded and stored by layers. Where they do not fit together the largest have no room.
-/// A sum may be written over what it adds to. Deterministic.
-[[nodiscard]] MapPlaces PlaceMaps(const LayerProgram& program, const CodeTarget& target);
+/// write are loaded and stored by layers. Where they do not fit together the largest have no room,
+/// those of `without_room` (by map; none: any) if there are such. A sum may be written over what it
+/// adds to. Deterministic.
+[[nodiscard]] MapPlaces PlaceMaps(const LayerProgram& program, const CodeTarget& target,
+                                  const std::vector<bool>& without_room = {});
 
 }  // namespace tenon::fpga

@@ -76,11 +76,11 @@ class Predictor {
   }
   [[nodiscard]] bool IsInMemory(int map) const { return in_memory_[static_cast<size_t>(map)]; }
   [[nodiscard]] double BytesOf(const MapSlice& slice) const {
-    return static_cast<double>(slice.channels) * MapAt(slice.map).Pixels();
+    return static_cast<double>(slice.channels) * program_.RowsOf(slice).Pixels();
   }
 
   [[nodiscard]] bool IsWindowed(const Layer& layer) const {
-    return RunsByWindows(layer, MapAt(layer.output.map), target_.input_channels,
+    return RunsByWindows(layer, program_.RowsOf(layer.output), target_.input_channels,
                          target_.accumulator_pixels);
   }
 
@@ -121,7 +121,7 @@ class Predictor {
 
   void PlanArray(const Layer& layer, int n, Work& work) {
     const double tile = static_cast<double>(target_.input_channels) * target_.output_channels;
-    const double pixels = MapAt(layer.output.map).Pixels();
+    const double pixels = program_.RowsOf(layer.output).Pixels();
     work.groups = static_cast<int>(Up(layer.output.channels, target_.output_channels));
     work.feed.assign(static_cast<size_t>(PassesOf(layer)), tile);
     const double all = tile * static_cast<double>(work.feed.size());
@@ -145,7 +145,7 @@ class Predictor {
   }
 
   [[nodiscard]] int64_t BlockPixelsOf(const Layer& layer, const Work& work) const {
-    const FeatureMap& output = MapAt(layer.output.map);
+    const FeatureMap output = program_.RowsOf(layer.output);
     BlockLoad load;
     load.pixels = output.Pixels();
     load.groups = work.groups;
@@ -159,7 +159,7 @@ class Predictor {
   }
 
   void SetBlocks(const Layer& layer, Work& work) const {
-    const FeatureMap& output = MapAt(layer.output.map);
+    const FeatureMap output = program_.RowsOf(layer.output);
     const double tile = Up(target_.input_channels * target_.output_channels, kTileBytesACycle);
     const bool stays = tile * kTileBytesACycle * static_cast<double>(work.feed.size()) <
                        static_cast<double>(target_.weight_bytes);

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "backends/fpga/caps/limits.hpp"
 #include "backends/fpga/codegen/encode_layers.hpp"
+#include "backends/fpga/codegen/fit_chip.hpp"
 #include "backends/fpga/codegen/lower_segment.hpp"
-#include "backends/fpga/codegen/place_maps.hpp"
 #include "backends/fpga/codegen/predict_cycles.hpp"
 
 namespace tenon::fpga {
@@ -77,6 +78,24 @@ int OpOf(const LayerProgram& program, const MapPlaces& places) {
   return -1;
 }
 
+/// `work`: multiply-accumulates of the network by op, which the op's bands take until none is left:
+/// what they compute again is nobody's.
+void SetPrediction(const SegmentSource& source, const LayerProgram& program,
+                   const CodeTarget& target, std::map<int, int64_t> work, SegmentCode& code) {
+  std::vector<bool> in_memory;
+  for (const FeatureMap& map : program.maps) in_memory.push_back(map.is_read || map.is_written);
+  CyclePrediction prediction = PredictCycles(program, target, in_memory);
+  code.layers = std::move(prediction.layers);
+  code.cycles = prediction.cycles;
+  for (size_t i = 0; i < code.layers.size(); ++i) {
+    const Layer& layer = program.layers[i];
+    int64_t& left = work.at(layer.op);
+    code.layers[i].multiply_accumulates = std::min(left, MultiplyAccumulates(program, layer));
+    left -= code.layers[i].multiply_accumulates;
+    code.layers[i].name = source.ops[static_cast<size_t>(layer.op)].name;
+  }
+}
+
 void AppendBytes(const isa::Descriptor& descriptor, std::vector<uint8_t>& bytes) {
   uint32_t words[isa::kDescriptorWords];
   isa::Encode(descriptor, words);
@@ -94,21 +113,23 @@ Outcome<SegmentCode> GenerateCode(const SegmentSource& source, const CodeTarget&
   Outcome<LayerProgram> program = LowerSegment(source);
   if (!program.ok()) return program.refusal();
   for (FeatureMap& map : program->maps) map.group = target.input_channels;
-  std::vector<int64_t> work;  // of the network: without what is computed for nobody
-  for (const Layer& layer : program->layers) work.push_back(MultiplyAccumulates(*program, layer));
+  std::map<int, int64_t> work;  // of the network, by op: without what is computed for nobody
+  for (const Layer& layer : program->layers) {
+    work[layer.op] = MultiplyAccumulates(*program, layer);
+  }
   EvenOutRows(*program);
   for (int m = 0; m < static_cast<int>(program->maps.size()); ++m) {
     program->maps[static_cast<size_t>(m)].folded = CanFold(*program, m, target);
   }
-  const MapPlaces places = PlaceMaps(*program, target);
-  if (places.spilled > 0) {
-    return Refusal{OpOf(*program, places),
+  const FittedProgram fitted = FitChip(*program, target);
+  if (fitted.places.spilled > 0) {
+    return Refusal{OpOf(fitted.program, fitted.places),
                    "the feature maps of its segment do not fit the chip: they fit if split to at "
                    "most " +
                        std::to_string(target.map_bytes) + " bytes"};
   }
   const isa::Parameters parameters = ParametersOf(target);
-  Outcome<EncodedLayers> encoded = EncodeLayers(source, *program, places, parameters);
+  Outcome<EncodedLayers> encoded = EncodeLayers(source, fitted.program, fitted.places, parameters);
   if (!encoded.ok()) return encoded.refusal();
   SegmentCode code;
   for (const isa::Descriptor& descriptor : encoded->descriptors) {
@@ -120,16 +141,8 @@ Outcome<SegmentCode> GenerateCode(const SegmentSource& source, const CodeTarget&
   uint32_t words[isa::kParameters];
   parameters.Encode(words);
   code.parameters.assign(words, words + isa::kParameters);
-  code.map_words = places.words;
-  std::vector<bool> in_memory;
-  for (const FeatureMap& map : program->maps) in_memory.push_back(map.is_read || map.is_written);
-  CyclePrediction prediction = PredictCycles(*program, target, in_memory);
-  code.layers = std::move(prediction.layers);
-  code.cycles = prediction.cycles;
-  for (size_t i = 0; i < code.layers.size(); ++i) {
-    code.layers[i].multiply_accumulates = work[i];
-    code.layers[i].name = source.ops[static_cast<size_t>(program->layers[i].op)].name;
-  }
+  code.map_words = fitted.places.words;
+  SetPrediction(source, fitted.program, target, std::move(work), code);
   return code;
 }
 

@@ -22,7 +22,7 @@ struct CodeTarget {
   int64_t weight_bytes = 0;
 };
 
-/// What one layer is predicted to take.
+/// What one layer is predicted to take, or one band of it.
 struct LayerCycles {
   std::string name;  ///< of the op
   int64_t multiply_accumulates = 0;

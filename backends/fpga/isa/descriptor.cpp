@@ -51,17 +51,19 @@ OutputBounds BoundsOf(uint32_t word) {
 
 /// What the accelerator needs and other fields say: so that it does not multiply.
 struct Derived {
-  uint32_t in_pixels, out_pixels, kept_lines, all_lines, load_row_bytes, last_block_pixels;
+  uint32_t in_group_words, out_group_words, kept_lines, all_lines, load_row_bytes,
+      last_block_pixels;
 };
 
 Derived DerivedOf(const Descriptor& d) {
   Derived derived{};
-  derived.in_pixels = d.in_height * d.in_width;
-  derived.out_pixels = d.out_height * d.out_width;
+  const uint32_t out_pixels = d.out_height * d.out_width;
+  derived.in_group_words = d.in_group_words != 0 ? d.in_group_words : d.in_height * d.in_width;
+  derived.out_group_words = d.out_group_words != 0 ? d.out_group_words : out_pixels;
   derived.kept_lines = d.by_block ? d.group_lines * d.out_groups : d.group_lines;
   derived.all_lines = d.group_lines * d.out_groups * (d.reload ? d.blocks : 1);
   derived.load_row_bytes = d.load.used ? d.in_width * d.load.pitch : 0;
-  derived.last_block_pixels = derived.out_pixels - (d.blocks - 1) * d.block_pixels;
+  derived.last_block_pixels = out_pixels - (d.blocks - 1) * d.block_pixels;
   return derived;
 }
 
@@ -98,6 +100,11 @@ Status CheckSizes(const Descriptor& d) {
   TENON_ENSURE(uint64_t{d.blocks} * d.block_pixels >= pixels &&
                    uint64_t{d.blocks - 1} * d.block_pixels < pixels,
                kCorruptPlan, "a descriptor's blocks do not divide its pixels");
+  TENON_ENSURE(
+      d.in_group_words >= uint64_t{d.in_height} * d.in_width && d.out_group_words >= pixels,
+      kCorruptPlan, "a descriptor's groups overlap");
+  TENON_ENSURE(!d.store.used || d.out_group_words == pixels, kCorruptPlan,
+               "a descriptor stores some rows of a map");
   TENON_ENSURE(d.op == LayerOp::kConv || d.op == LayerOp::kTransfer || d.in_groups == d.out_groups,
                kCorruptPlan, "a descriptor's inputs and outputs differ in groups");
   TENON_ENSURE(!d.folded || (d.op == LayerOp::kConv && d.in_groups == 1 && d.out_width % 2 == 0),
@@ -162,8 +169,8 @@ void Encode(const Descriptor& d, uint32_t (&words)[kDescriptorWords]) {
   words[20] = Pair(d.load.channels, d.load.pitch);
   words[21] = d.store.address.offset;
   words[22] = Pair(d.store.channels, d.store.pitch);
-  words[23] = derived.in_pixels;
-  words[24] = derived.out_pixels;
+  words[23] = derived.in_group_words;
+  words[24] = derived.out_group_words;
   words[25] = derived.kept_lines;
   words[26] = derived.all_lines;
   words[27] = derived.load_row_bytes;
@@ -209,6 +216,8 @@ Status Decode(const uint32_t (&words)[kDescriptorWords], Descriptor& d) {
   d.load.pitch = High(words[20]);
   d.store.address = {words[14] >> 8 & 3, words[21]};
   d.store.channels = Low(words[22]);
+  d.in_group_words = words[23];
+  d.out_group_words = words[24];
   d.store.pitch = High(words[22]);
   TENON_RETURN_IF_ERROR(CheckModes(d));
   TENON_RETURN_IF_ERROR(CheckSizes(d));

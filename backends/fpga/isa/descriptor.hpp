@@ -76,6 +76,9 @@ struct Descriptor {
   uint32_t input = 0, output = 0, residual = 0;  ///< words on chip
   uint32_t in_height = 1, in_width = 1, in_groups = 1;
   uint32_t out_height = 1, out_width = 1, out_groups = 1;
+  /// Words from a group to the next, of maps of which these are some rows; 0: they are all. What is
+  /// stored has all its rows on chip.
+  uint32_t in_group_words = 0, out_group_words = 0;
   Window window;
   int32_t padding = 0;        ///< the byte outside of the map
   uint32_t blocks = 1;        ///< of pixels, all but the last of

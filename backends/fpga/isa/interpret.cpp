@@ -69,9 +69,9 @@ class Layer {
 
   [[nodiscard]] bool FitsChip() const {
     const uint64_t words = chip_.parameters.map_words;
-    const uint64_t in =
-        d_.folded ? (InPixels() * kFoldedBytes + group_ - 1) / group_ : InPixels() * d_.in_groups;
-    const uint64_t out = OutPixels() * d_.out_groups;
+    const uint64_t in = d_.folded ? (InPixels() * kFoldedBytes + group_ - 1) / group_
+                                  : (d_.in_groups - 1) * uint64_t{d_.in_group_words} + InPixels();
+    const uint64_t out = (d_.out_groups - 1) * uint64_t{d_.out_group_words} + OutPixels();
     return d_.input + in <= words && d_.output + out <= words &&
            (!d_.has_residual || d_.residual + out <= words);
   }
@@ -110,7 +110,8 @@ class Layer {
         const int byte = (c < d_.load.channels ? from[c] : 0) ^ flip;
         const uint64_t place =
             d_.folded ? uint64_t{d_.input} * group_ + pixel * kFoldedBytes + c
-                      : (d_.input + c / group_ * InPixels() + pixel) * group_ + c % group_;
+                      : (d_.input + uint64_t{c / group_} * d_.in_group_words + pixel) * group_ +
+                            c % group_;
         chip_.maps[place] = static_cast<int8_t>(byte);
       }
     }
@@ -157,7 +158,7 @@ class Layer {
       return chip_
           .maps[uint64_t{d_.input} * group_ + in_pixel * kFoldedBytes + lane % kFoldedBytes];
     }
-    return chip_.maps[(d_.input + group * InPixels() + in_pixel) * group_ + lane];
+    return chip_.maps[(d_.input + uint64_t{group} * d_.in_group_words + in_pixel) * group_ + lane];
   }
 
   void Compute() {
@@ -185,7 +186,7 @@ class Layer {
       const uint32_t shift = LineByte(factors + 4, c) & 63;
       int8_t byte = Bound(Round(d_.rounding, sum, multiplier, shift), d_.bounds);
       if (d_.has_table) byte = static_cast<int8_t>(tables_[static_cast<size_t>(byte + 128)]);
-      const uint64_t word = group * OutPixels() + pixel;
+      const uint64_t word = uint64_t{group} * d_.out_group_words + pixel;
       if (d_.has_residual) byte = Added(byte, chip_.maps[(d_.residual + word) * group_ + c]);
       chip_.maps[(d_.output + word) * group_ + c] = byte;
     }

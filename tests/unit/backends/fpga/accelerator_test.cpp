@@ -102,6 +102,8 @@ std::vector<uint8_t> Interpreted(AcceleratorCode code, Chip& chip) {
   memory.bases[0] = {code.arena.data(), code.arena.size()};
   memory.bases[1] = {code.constants.data(), code.constants.size()};
   const Outcome outcome = Interpret(code.descriptors.data(), code.descriptors.size(), memory, chip);
+  CAPTURE(std::string(outcome.status.message()));
+  CAPTURE(outcome.descriptor);
   CHECK(outcome.error == Error::kNone);
   return code.arena;
 }

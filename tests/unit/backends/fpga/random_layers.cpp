@@ -212,12 +212,59 @@ void AddDescriptor(const Descriptor& descriptor, AcceleratorCode& code) {
   code.descriptors.insert(code.descriptors.end(), bytes, bytes + kDescriptorBytes);
 }
 
+namespace {
+
+void SetOutputRows(uint32_t rows, Descriptor& d) {
+  d.out_height = rows;
+  const uint32_t pixels = rows * d.out_width;
+  d.blocks = (pixels + d.block_pixels - 1) / d.block_pixels;
+  d.reload = d.reload && d.blocks > 1;
+}
+
+/// The same layer as rows [0, `rows`) and the rest, and a transfer that stores what both left;
+/// false if the rest would begin within a word of an image, or beyond the input.
+bool AddInBands(const Descriptor& d, uint32_t rows, AcceleratorCode& code) {
+  const auto first =
+      static_cast<int32_t>(rows * d.window.stride_height) - static_cast<int32_t>(d.window.pad_top);
+  const uint32_t above = static_cast<uint32_t>(std::max(first, 0));
+  constexpr uint32_t kFoldedPixels = 8;
+  const uint32_t pixels_above = above * d.in_width;
+  if (above >= d.in_height || (d.folded && pixels_above % kFoldedPixels != 0)) return false;
+  Descriptor upper = d;
+  upper.last = upper.store.used = false;
+  upper.in_group_words = d.in_height * d.in_width;
+  upper.out_group_words = d.out_height * d.out_width;
+  Descriptor lower = upper;
+  SetOutputRows(rows, upper);
+  SetOutputRows(d.out_height - rows, lower);
+  lower.load.used = false;
+  lower.window.pad_top = static_cast<uint32_t>(std::max(-first, 0));
+  lower.in_height -= above;
+  lower.input += d.folded ? pixels_above / kFoldedPixels : pixels_above;
+  lower.output += rows * d.out_width;
+  lower.residual += rows * d.out_width;
+  Descriptor store;
+  store.last = d.last;
+  store.store = d.store;
+  store.input = store.output = d.output;
+  store.in_height = store.out_height = d.out_height;
+  store.in_width = store.out_width = d.out_width;
+  store.in_groups = store.out_groups = d.out_groups;
+  store.block_pixels = (d.out_height * d.out_width + 1) / 2 * 2;
+  for (const Descriptor& descriptor : {upper, lower, store}) AddDescriptor(descriptor, code);
+  return true;
+}
+
+}  // namespace
+
 AcceleratorCode RandomLayers(uint32_t seed, int layers, const Parameters& build, bool residuals) {
   AcceleratorCode code;
   for (int i = 0; i < layers; ++i) {
     Descriptor descriptor = LayerMaker(seed * 100 + static_cast<uint32_t>(i), build, code).Make();
     descriptor.last = i + 1 == layers;
     descriptor.has_residual = descriptor.has_residual && residuals;
+    const bool in_bands = i % 3 == 1 && descriptor.out_height > 1;
+    if (in_bands && AddInBands(descriptor, (descriptor.out_height + 1) / 2, code)) continue;
     AddDescriptor(descriptor, code);
   }
   return code;

@@ -65,6 +65,7 @@ std::string CompareCode(converter::Graph graph, uint64_t seed, const fpga::CodeT
     }
     ++run.segments;
     run.descriptors += static_cast<int>(code->descriptors.size() / fpga::isa::kDescriptorBytes);
+    run.constant_bytes += code->constants.size();
     const std::string difference = RunOne(mapped, traced, *code, values, target);
     if (!difference.empty()) return difference;
   }

@@ -13,6 +13,7 @@ namespace tenon::test {
 struct RunSegments {
   int segments = 0;
   int descriptors = 0;
+  size_t constant_bytes = 0;
   int refused = 0;                        ///< segments
   std::vector<std::string> reasons = {};  ///< why
 };

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "converter/ir/text.hpp"
 #include "tests/unit/backends/fpga/codegen/random_segment.hpp"
 #include "tests/unit/backends/fpga/codegen/run_code.hpp"
 
@@ -70,4 +71,58 @@ TEST_CASE("GenerateCode: random segments leave the CPU's bytes in memory") {
   }
   MESSAGE(run.segments << " segments, " << run.descriptors << " descriptors, " << run.refused
                        << " refused");
+}
+
+TEST_CASE("GenerateCode: maps without room go band by band, and leave the CPU's bytes in memory") {
+  int banded = 0;
+  test::RunSegments in_bands;
+  fpga::CodeTarget narrow = test::FullTarget();
+  for (uint64_t seed = 0; seed < Seeds(120); ++seed) {
+    CAPTURE(seed);
+    const converter::Graph graph = test::RandomSegment(seed);
+    narrow.map_bytes = 4096 << (seed % 4);
+    test::RunSegments whole;
+    CHECK(test::CompareCode(graph, seed, test::FullTarget(), whole) == "");
+    const test::RunSegments before = in_bands;
+    CHECK(test::CompareCode(graph, seed, narrow, in_bands) == "");
+    const bool same = in_bands.segments - before.segments == whole.segments;
+    banded += same && in_bands.descriptors - before.descriptors > whole.descriptors ? 1 : 0;
+  }
+  CHECK(banded > 12);
+  for (const std::string& reason : in_bands.reasons) {
+    INFO(reason);
+    CHECK((reason.find("tables") != std::string::npos ||
+           reason.find("exchanges at most") != std::string::npos ||
+           reason.find("do not fit the chip") != std::string::npos));
+  }
+  MESSAGE(in_bands.segments << " segments, " << banded << " of them in bands, "
+                            << in_bands.refused << " refused");
+}
+
+TEST_CASE("GenerateCode: an expansion larger than the chip takes one segment, its weights once") {
+  const auto graph = converter::ParseGraph(R"(graph g
+input %x: i8[1,16,24,24]
+const %m: f32[1] = [0.01]
+const %w: i8[96,16,1,1] = random(1)
+const %d: i8[96,1,3,3] = random(2)
+const %p: i8[24,96,1,1] = random(3)
+%e = quantized_conv(%x, %w, _, %m) {to=i8}
+%f = quantized_conv(%e, %d, _, %m) {group=96, strides=[2,2], pads=[1,1,1,1], to=i8}
+%y = quantized_conv(%f, %p, _, %m) {to=i8}
+output %y
+)");
+  REQUIRE(graph.ok());
+  fpga::CodeTarget narrow = test::FullTarget();
+  narrow.map_bytes = 64 << 10;  // the expansion alone has 54 KiB, its input 18
+  test::RunSegments whole;
+  test::RunSegments in_bands;
+  CHECK(test::CompareCode(*graph, 1, test::FullTarget(), whole) == "");
+  CHECK(test::CompareCode(*graph, 1, narrow, in_bands) == "");
+  CHECK(in_bands.refused == 0);
+  CHECK(in_bands.segments == 1);
+  CHECK(in_bands.descriptors > whole.descriptors);
+  CHECK(in_bands.constant_bytes == whole.constant_bytes);
+  narrow.map_bytes = 10 << 10;  // three rows of the expansion and of its input
+  CHECK(test::CompareCode(*graph, 1, narrow, in_bands) == "");
+  CHECK(in_bands.segments == 2);
 }

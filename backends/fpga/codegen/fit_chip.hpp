@@ -1,0 +1,19 @@
+// Makes the maps of a segment fit the chip: all of it at once, or some of them band by band.
+#pragma once
+
+#include "backends/fpga/codegen/layers.hpp"
+#include "backends/fpga/codegen/place_maps.hpp"
+
+namespace tenon::fpga {
+
+struct FittedProgram {
+  LayerProgram program;
+  MapPlaces places;
+};
+
+/// Maps without room go band by band, in as few bands as it takes. Where that does not help, or
+/// such a map cannot (CanBeBanded), the program is as it was, and its places say which map has no
+/// room. Deterministic.
+[[nodiscard]] FittedProgram FitChip(const LayerProgram& program, const CodeTarget& target);
+
+}  // namespace tenon::fpga
