@@ -21,12 +21,14 @@ SHARED = pathlib.Path(os.environ.get("TENON_SHARED")
                       or pathlib.Path(__file__).resolve().parents[3] / "shared")
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 UUID_OFFSET = 304 + 112  # of m_header in struct axlf, of uuid in struct axlf_header: XRT's xclbin.h
+# By model and options of its conversion: starts.
 MODELS = {
     "models/mlperf_ad01_autoencoder/ad01_int8.tflite": 1,
     "models/mlperf_kws_dscnn/kws_int8.tflite": 1,
     "field-models/mlperf_vww/vww_96_int8.tflite": 1,
     "field-models/mlperf_sww/strm_ww_int8.tflite": 1,
     "models/mobilenet_v2_224/model_ptq_uint8io.tflite": 1,
+    "models/mlperf_resnet8_cifar10/resnet8_int8.tflite --batch 4": 1,
 }
 SWEEP = {
     "models/mlperf_resnet8_cifar10/resnet8_int8.tflite": 1,
@@ -66,7 +68,9 @@ class FpgaBoardTest(unittest.TestCase):
 
     def convert(self, model, board):
         plan = self.folder / f"{board}.tenon"
-        self.tenon(0, "convert", SHARED / model, "-o", plan, "--board", board, "-q", "--json", self.report(board))
+        file, *options = model.split()
+        self.tenon(0, "convert", SHARED / file, *options, "-o", plan, "--board", board, "-q",
+                   "--json", self.report(board))
         return plan
 
     def report(self, board):

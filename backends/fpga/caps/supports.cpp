@@ -8,8 +8,6 @@ namespace tenon::fpga {
 namespace {
 
 constexpr const char* kBytesOnly = "the accelerator runs i8 and u8 only";
-constexpr const char* kOneImage =
-    "the accelerator runs one image at a time: it fits if the batch is split to at most 1";
 constexpr const char* kTooLarge =
     "the accelerator's feature maps have at most 4096 rows and columns and 65535 channels: it fits "
     "if split to at most that";
@@ -23,7 +21,6 @@ const char* MapRefusal(const TensorView& map) {
   if (!IsByte(map)) return kBytesOnly;
   if (map.Elements() == 0) return "the accelerator has no empty tensors";
   if (map.rank != 4) return "the accelerator's feature maps have rank 4";
-  if (map.dims[0] != 1) return kOneImage;
   if (map.dims[1] > kMostChannels || map.dims[2] > kMostExtent || map.dims[3] > kMostExtent) {
     return kTooLarge;
   }

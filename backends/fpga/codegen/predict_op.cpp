@@ -71,7 +71,8 @@ int64_t PredictOpCycles(OpKind kind, const OpCall& call, const CodeTarget& targe
   layer.output = {1, 0, program.maps[1].channels};
   // Twice: of the second the start is not seen, and its weights come beside the first.
   program.layers = {layer, layer};
-  return PredictCycles(program, target, {false, false}).layers[1].cycles;
+  const int images = call.Output().rank == 4 ? call.Output().dims[0] : 1;
+  return images * PredictCycles(program, target, {false, false}).layers[1].cycles;
 }
 
 }  // namespace tenon::fpga

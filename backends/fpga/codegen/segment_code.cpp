@@ -5,6 +5,7 @@
 #include <map>
 
 #include "backends/fpga/caps/limits.hpp"
+#include "backends/fpga/codegen/batch.hpp"
 #include "backends/fpga/codegen/encode_layers.hpp"
 #include "backends/fpga/codegen/fit_chip.hpp"
 #include "backends/fpga/codegen/lower_segment.hpp"
@@ -110,12 +111,16 @@ Outcome<SegmentCode> GenerateCode(const SegmentSource& source, const CodeTarget&
   if (!isa::IsGroup(target.input_channels) || target.output_channels != target.input_channels) {
     return Refusal{-1, "the accelerator's array has 8, 16 or 32 channels in and as many out"};
   }
-  Outcome<LayerProgram> program = LowerSegment(source);
+  const int images = ImagesOf(source);
+  if (images == 0) return Refusal{-1, "the maps of its segment differ in their number of images"};
+  const SegmentSource one_image = OneImageOf(source);
+  Outcome<LayerProgram> program = LowerSegment(images > 1 ? one_image : source);
   if (!program.ok()) return program.refusal();
+  *program = ForImages(*program, images);
   for (FeatureMap& map : program->maps) map.group = target.input_channels;
   std::map<int, int64_t> work;  // of the network, by op: without what is computed for nobody
   for (const Layer& layer : program->layers) {
-    work[layer.op] = MultiplyAccumulates(*program, layer);
+    work[layer.op] += MultiplyAccumulates(*program, layer);
   }
   EvenOutRows(*program);
   for (int m = 0; m < static_cast<int>(program->maps.size()); ++m) {

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdlib>
+#include <string>
 #include <utility>
 
 #include "converter/ir/text.hpp"
@@ -95,8 +96,8 @@ TEST_CASE("GenerateCode: maps without room go band by band, and leave the CPU's 
            reason.find("exchanges at most") != std::string::npos ||
            reason.find("do not fit the chip") != std::string::npos));
   }
-  MESSAGE(in_bands.segments << " segments, " << banded << " of them in bands, "
-                            << in_bands.refused << " refused");
+  MESSAGE(in_bands.segments << " segments, " << banded << " of them in bands, " << in_bands.refused
+                            << " refused");
 }
 
 TEST_CASE("GenerateCode: an expansion larger than the chip takes one segment, its weights once") {
@@ -125,4 +126,43 @@ output %y
   narrow.map_bytes = 10 << 10;  // three rows of the expansion and of its input
   CHECK(test::CompareCode(*graph, 1, narrow, in_bands) == "");
   CHECK(in_bands.segments == 2);
+}
+
+TEST_CASE("GenerateCode: a batch runs image after image with the same weights") {
+  const std::string text = R"(graph g
+input %x: i8[IMAGES,3,9,9]
+const %m: f32[1] = [0.01]
+const %w: i8[40,3,3,3] = random(1)
+const %d: i8[40,1,3,3] = random(2)
+const %p: i8[40,40,1,1] = random(3)
+const %f: i8[40,11] = random(4)
+%a = quantized_conv(%x, %w, _, %m) {strides=[2,2], pads=[1,1,1,1], to=i8}
+%b = quantized_conv(%a, %d, _, %m) {group=40, pads=[1,1,1,1], to=i8}
+%c = quantized_conv(%b, %p, _, %m) {to=i8}
+%e = quantized_binary(%c, %a) {function=add, to=i8}
+%h = quantized_average_pool(%e) {kernel=[5,5], to=i8}
+%r = reshape(%h) {rank=2, dims=[IMAGES,40]}
+%y = quantized_matmul(%r, %f, _, %m) {to=i8}
+output %y
+)";
+  const auto run_for = [&](const std::string& images, int64_t map_bytes) {
+    std::string with = text;
+    for (size_t at = with.find("IMAGES"); at != std::string::npos; at = with.find("IMAGES")) {
+      with.replace(at, 6, images);
+    }
+    const auto graph = converter::ParseGraph(with);
+    if (!graph.ok()) FAIL(graph.error().message);
+    fpga::CodeTarget target = test::FullTarget();
+    target.map_bytes = map_bytes;
+    test::RunSegments run;
+    CHECK(test::CompareCode(*graph, 1, target, run) == "");
+    CHECK(run.segments == 1);
+    for (const std::string& reason : run.reasons) FAIL_CHECK(reason);
+    return run;
+  };
+  const test::RunSegments one = run_for("1", 1 << 20);
+  const test::RunSegments five = run_for("5", 1 << 20);
+  CHECK(five.descriptors == 5 * one.descriptors);
+  CHECK(five.constant_bytes == one.constant_bytes);
+  CHECK(run_for("5", 6 << 10).constant_bytes == one.constant_bytes);
 }
