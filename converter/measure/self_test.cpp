@@ -89,6 +89,22 @@ SweepNetwork CheapOps() {
     const TensorId condition = builder.ConstantOf(DType::kBool, {2, size, 1});
     (void)builder.Add(OpKind::kSelect, {condition, x, y}, Attributes(), x);
     (void)builder.Add(OpKind::kCopy, {x}, Attributes(), x);
+    TopKAttributes best;
+    best.axis = 1;
+    best.count = (size + 1) / 2;
+    (void)builder.Add(OpKind::kTopK, {x}, Attributes(best), x);
+    (void)builder.Add(OpKind::kScatter, {x, builder.Indices(3, 2), builder.Input({3, size, 5})},
+                      Attributes(ScatterAttributes{ScatterFunction::kAdd}), x);
+    NonMaxSuppressionAttributes suppression;
+    suppression.rows = suppression.most_of_class = 4;
+    suppression.overlap = 0.3F;
+    const TensorId scores = builder.Input({1, 1, size});
+    best.axis = 2;
+    best.count = size;
+    (void)builder.Add(OpKind::kNonMaxSuppression,
+                      {builder.Input({1, size, 4}), scores,
+                       builder.Add(OpKind::kTopK, {scores}, Attributes(best), scores)},
+                      Attributes(suppression), x);
     CumSumAttributes sum;
     sum.axis = size == 1 ? 2 : 1;
     sum.exclusive = size == 7 ? 1 : 0;

@@ -211,6 +211,40 @@ struct GatherInput {
   static constexpr int kX = 0, kIndices = 1;
 };
 
+/// y (i64) = the indices along `axis` of the `count` largest elements of x, in their order; of
+/// equal ones the lower index comes first, and NaN is above every number.
+struct TopKAttributes {
+  int32_t axis = 0;      ///< >= 0
+  int32_t count = 1;     ///< 0 to the elements along the axis
+  int32_t smallest = 0;  ///< 1: the smallest, NaN being above every number
+};
+
+/// y = x with y[indices[i]] = function(y[indices[i]], updates[i]) for i = 0, 1, ..., in that order.
+/// Inputs: x [R, ...], indices [P] (i32 or i64), updates [P, ...] of x's dtype. An index outside of
+/// [0, R) is an error when the op runs.
+struct ScatterAttributes {
+  ScatterFunction function = ScatterFunction::kReplace;
+};
+struct ScatterInput {
+  enum : int { kX = 0, kIndices = 1, kUpdates = 2 };
+};
+
+/// Of each class of each image boxes by score, less those that overlap one taken before (ONNX
+/// NonMaxSuppression). Inputs: boxes [N, B, 4] f32; scores [N, C, B] f32; order [N, C, B] (i32 or
+/// i64), the boxes of a class by descending score, as top_k gives it.
+/// y (i64) [rows, 3]: image, class, box; rows that nothing is left for are -1.
+struct NonMaxSuppressionAttributes {
+  int32_t rows = 0;           ///< >= 0
+  int32_t most_of_class = 0;  ///< boxes of a class and image; >= 0
+  float overlap = 0.0F;       ///< a box is dropped whose intersection over union is above this
+  float least_score = 0.0F;   ///< a box is taken whose score is above this,
+  int32_t by_score = 0;       ///< if 1
+  int32_t by_center = 0;      ///< 1: boxes are x, y of the centre, width, height; else y, x, y, x
+};
+struct NonMaxSuppressionInput {
+  enum : int { kBoxes = 0, kScores = 1, kOrder = 2 };
+};
+
 struct CastAttributes {
   int32_t to = static_cast<int32_t>(DType::kF32);  ///< a DType
 };

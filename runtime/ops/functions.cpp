@@ -15,6 +15,9 @@ const char* const kBinaryFunctionNames[kBinaryFunctionCount] = {
 const char* const kReduceFunctionNames[kReduceFunctionCount] = {
     "sum", "mean", "max", "min", "prod", "l1", "l2", "sum_square", "log_sum", "log_sum_exp"};
 
+const char* const kScatterFunctionNames[kScatterFunctionCount] = {"replace", "add", "mul", "max",
+                                                                  "min"};
+
 const char* const kPadModeNames[kPadModeCount] = {"constant", "edge", "reflect"};
 
 const char* const kResizeModeNames[kResizeModeCount] = {"nearest", "linear", "cubic"};

@@ -45,6 +45,10 @@ enum class ReduceFunction : int32_t {
 };
 inline constexpr int kReduceFunctionCount = 10;
 
+/// How an update is joined with what is there.
+enum class ScatterFunction : int32_t { kReplace = 0, kAdd = 1, kMul = 2, kMax = 3, kMin = 4 };
+inline constexpr int kScatterFunctionCount = 5;
+
 enum class PadMode : int32_t { kConstant = 0, kEdge = 1, kReflect = 2 };
 inline constexpr int kPadModeCount = 3;
 
@@ -82,6 +86,7 @@ inline constexpr int kRoundingCount = 4;
 extern const char* const kUnaryFunctionNames[kUnaryFunctionCount];
 extern const char* const kBinaryFunctionNames[kBinaryFunctionCount];
 extern const char* const kReduceFunctionNames[kReduceFunctionCount];
+extern const char* const kScatterFunctionNames[kScatterFunctionCount];
 extern const char* const kPadModeNames[kPadModeCount];
 extern const char* const kResizeModeNames[kResizeModeCount];
 extern const char* const kCoordinateModeNames[kCoordinateModeCount];

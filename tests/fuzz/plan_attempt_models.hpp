@@ -170,7 +170,17 @@ const %n: i32[3] = [0, 5, -2]
 %t = unary(%s) {function=neg}
 %f = cast(%i) {to=f32}
 %o = binary(%t, %f) {function=mul}
+%k = top_k(%o) {axis=1, count=8}
+%u = cast(%k) {to=f32}
+const %r: i64[3] = [2, 0, 2]
+%w = scatter(%x, %r, %u) {function=add}
+%b = reshape(%w) {rank=3, dims=[1,12,4]}
+%p = slice(%w) {begins=[0,0], sizes=[3,4], steps=[1,1]}
+%v = reshape(%p) {rank=3, dims=[1,1,12]}
+%l = top_k(%v) {axis=2, count=12}
+%n2 = non_max_suppression(%b, %v, %l) {rows=8, most_of_class=5, overlap=0.2}
 output %o
+output %n2
 )";
 
 }  // namespace tenon::test

@@ -63,6 +63,24 @@ Reason CumSumSupports(const OpCall& call) {
   return "the portable cum_sum runs f32, f64, i32 and i64";
 }
 
+Reason TopKSupports(const OpCall& call) {
+  const DType dtype = call.Input(0).dtype;
+  const bool is_float = dtype == DType::kF32 || dtype == DType::kF64;
+  if (is_float || IsByteInteger(dtype) || IsWideInteger(dtype)) return nullptr;
+  return "the portable top_k runs f32, f64, i8, u8, i32 and i64";
+}
+
+Reason ScatterSupports(const OpCall& call) {
+  const DType dtype = call.Input(0).dtype;
+  const bool joins = call.AttributesAs<ScatterAttributes>().function != ScatterFunction::kReplace;
+  if (!joins || dtype == DType::kF32 || dtype == DType::kF64 || IsWideInteger(dtype)) {
+    return nullptr;
+  }
+  return "the portable scatter joins f32, f64, i32 and i64";
+}
+
+Reason NonMaxSuppressionSupports(const OpCall& /*call*/) { return nullptr; }
+
 Reason ResizeSupports(const OpCall& call) {
   const bool nearest = call.AttributesAs<ResizeAttributes>().mode == ResizeMode::kNearest;
   if (nearest || call.Input(0).dtype == DType::kF32) return nullptr;

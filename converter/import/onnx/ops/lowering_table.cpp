@@ -15,7 +15,7 @@ constexpr const Span<const LoweringRow>* kFamilies[] = {
     &kLossLowerings,          &kMaskLowerings,         &kConvTransposeLowerings,
     &kEinsumLowerings,        &kSignalLowerings,       &kGridSampleLowerings,
     &kScatterLowerings,       &kTrigonometryLowerings, &kRecurrentLowerings,
-    &kControlFlowLowerings};
+    &kControlFlowLowerings,   &kSelectionLowerings};
 
 }  // namespace
 

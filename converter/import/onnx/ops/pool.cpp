@@ -2,13 +2,13 @@
 #include <numeric>
 
 #include "converter/import/onnx/ops/ops.hpp"
+#include "converter/import/onnx/ops/pool_indices.hpp"
 #include "converter/import/onnx/ops/window.hpp"
 
 namespace tenon::converter {
 namespace {
 
 Status LowerPool(Lowering& node, OpKind kind) {
-  TENON_RETURN_IF_ERROR(node.OnlyFirstOutput());
   TENON_ASSIGN_OR_RETURN(TensorId x, node.Input(0));
   const Shape shape = node.ShapeOf(x);
   TENON_ASSIGN_OR_RETURN(const Window window, ReadWindow(node, shape, node.Ints("kernel_shape")));
@@ -19,12 +19,18 @@ Status LowerPool(Lowering& node, OpKind kind) {
   if (kind == OpKind::kAveragePool) {
     attributes.count_include_pad = node.Flag("count_include_pad", false) ? 1 : 0;
   }
+  if (kind == OpKind::kMaxPool && node.OutputUsed(1)) {
+    if (shape.rank != 4)
+      return InputError("its indices are not supported for an input of rank {}", shape.rank);
+    const bool columns_first = node.Int("storage_order", 0) != 0;
+    TENON_RETURN_IF_ERROR(EmitMaxPoolIndices(node, x, attributes, columns_first));
+  }
   TENON_ASSIGN_OR_RETURN(x, WithHeight(node, x));
   return EmitWindowed(node, kind, {x}, Attributes(attributes), shape.rank == 3);
 }
 
 Status LowerMaxPool(Lowering& node) {
-  node.Ignore({"storage_order"});  // it orders the indices, which are refused
+  node.Ignore({"storage_order"});  // it orders the indices, which few want
   return LowerPool(node, OpKind::kMaxPool);
 }
 

@@ -1,5 +1,6 @@
-// ScatterElements, ScatterND and Scatter with known indices: for every element of the result, where
-// it comes from is known too, so that a gather from the data and the updates makes it.
+// ScatterElements, ScatterND and Scatter. With known indices it is known of every element of the
+// result where it comes from, so that a gather from the data and the updates makes it; others are
+// the op scatter.
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -86,24 +87,52 @@ Result<TensorId> JoinRows(Lowering& node, TensorId data, TensorId updates,
   return data;
 }
 
-/// `x` and `updates` as rows of `slice` elements; `places` (constant) names the rows of x.
+ScatterFunction FunctionOf(const std::optional<BinaryFunction>& joins) {
+  if (!joins) return ScatterFunction::kReplace;
+  switch (*joins) {
+    case BinaryFunction::kAdd:
+      return ScatterFunction::kAdd;
+    case BinaryFunction::kMul:
+      return ScatterFunction::kMul;
+    case BinaryFunction::kMax:
+      return ScatterFunction::kMax;
+    default:
+      return ScatterFunction::kMin;
+  }
+}
+
+/// Rows of `data` [R, S] that `places` names when the plan runs.
+Result<TensorId> ScatterRows(Lowering& node, TensorId data, TensorId updates, TensorId places,
+                             const std::optional<BinaryFunction>& function) {
+  TENON_ASSIGN_OR_RETURN(places, node.Reshape(places, {node.ShapeOf(places).Elements()}));
+  ScatterAttributes attributes;
+  attributes.function = FunctionOf(function);
+  return node.Emit(OpKind::kScatter, {data, places, updates}, Attributes(attributes));
+}
+
+/// `x` and `updates` as rows of `slice` elements; `places` names the rows of x.
 Status EmitScatter(Lowering& node, TensorId x, TensorId places_id, TensorId updates,
                    int64_t slice) {
   const Shape shape = node.ShapeOf(x);
   if (slice == 0 || shape.Elements() == 0) return InputError("its data is empty");
   TENON_ASSIGN_OR_RETURN(const std::optional<BinaryFunction> function, ReadReduction(node));
-  TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> places, node.ConstantInts(places_id));
-  if (places.empty()) {
+  const int64_t count = node.ShapeOf(places_id).Elements();
+  if (count == 0) {
     node.Alias(0, x);
     return {};
   }
-  if (static_cast<int64_t>(places.size()) * slice != node.ShapeOf(updates).Elements()) {
+  if (count * slice != node.ShapeOf(updates).Elements()) {
     return InputError("its updates have {} elements for {} indices",
-                      node.ShapeOf(updates).Elements(), places.size());
+                      node.ShapeOf(updates).Elements(), count);
   }
   TENON_ASSIGN_OR_RETURN(const TensorId rows, node.Reshape(x, {shape.Elements() / slice, slice}));
-  TENON_ASSIGN_OR_RETURN(updates,
-                         node.Reshape(updates, {static_cast<int64_t>(places.size()), slice}));
+  TENON_ASSIGN_OR_RETURN(updates, node.Reshape(updates, {count, slice}));
+  if (!node.graph().tensor(places_id).IsConstant()) {
+    TENON_ASSIGN_OR_RETURN(const TensorId scattered,
+                           ScatterRows(node, rows, updates, places_id, function));
+    return node.Reshape(scattered, DimsOf(shape), 0).status();
+  }
+  TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> places, node.ConstantInts(places_id));
   TENON_ASSIGN_OR_RETURN(const TensorId y, function.has_value()
                                                ? JoinRows(node, rows, updates, places, *function)
                                                : ReplaceRows(node, rows, updates, places));
@@ -116,7 +145,6 @@ Status LowerScatterElements(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId updates, node.Input(2));
   const Shape shape = node.ShapeOf(x);
   TENON_ASSIGN_OR_RETURN(const int32_t axis, node.Axis(node.Int("axis", 0), shape.rank));
-  TENON_RETURN_IF_ERROR(node.RequireConstant(indices));
   TENON_ASSIGN_OR_RETURN(const TensorId places, ElementPlaces(node, shape, indices, axis));
   return EmitScatter(node, x, places, updates, 1);
 }
@@ -126,17 +154,64 @@ Status LowerScatterNd(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId indices, node.Input(1));
   TENON_ASSIGN_OR_RETURN(const TensorId updates, node.Input(2));
   const Shape shape = node.ShapeOf(x);
-  TENON_RETURN_IF_ERROR(node.RequireConstant(indices));
   TENON_ASSIGN_OR_RETURN(const TensorId places, SlicePlaces(node, shape, indices, 0));
   const Shape index_shape = node.ShapeOf(indices);
   const int32_t taken = index_shape[index_shape.rank - 1];
   return EmitScatter(node, x, places, updates, ElementsBetween(shape, taken, shape.rank));
 }
 
+/// The size of MaxUnpool's output along dimension 2 + `i`, as MaxPool's input had it.
+int32_t UnpooledSize(const Shape& x, const std::vector<int64_t>& kernel,
+                     const std::vector<int64_t>& strides, const std::vector<int64_t>& pads,
+                     size_t i) {
+  const size_t spatial = kernel.size();
+  const int64_t stride = strides.empty() ? 1 : strides[i];
+  const int64_t padding = pads.empty() ? 0 : pads[i] + pads[i + spatial];
+  return static_cast<int32_t>((x[static_cast<int32_t>(i) + 2] - 1) * stride + kernel[i] - padding);
+}
+
+/// Every element goes where the pool's indices say it was; all else is 0. A larger output is
+/// padded at the end.
+Status LowerMaxUnpool(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(const TensorId indices, node.Input(1));
+  const Shape shape = node.ShapeOf(x);
+  const std::vector<int64_t> kernel = node.Ints("kernel_shape");
+  const std::vector<int64_t> strides = node.Ints("strides");
+  const std::vector<int64_t> pads = node.Ints("pads");
+  const size_t spatial = kernel.size();
+  if (shape.rank < 3 || spatial != static_cast<size_t>(shape.rank) - 2 ||
+      (!strides.empty() && strides.size() != spatial) ||
+      (!pads.empty() && pads.size() != 2 * spatial)) {
+    return InputError("its window does not fit an input of rank {}", shape.rank);
+  }
+  std::vector<int64_t> dims = DimsOf(shape);
+  for (size_t i = 0; i < spatial; ++i) dims[i + 2] = UnpooledSize(shape, kernel, strides, pads, i);
+  TENON_ASSIGN_OR_RETURN(const Shape pooled, ShapeFromDims(dims));
+  TENON_ASSIGN_OR_RETURN(TensorId y, node.Scalar("zero", node.DTypeOf(x), 0));
+  TENON_ASSIGN_OR_RETURN(const Shape flat, ShapeFromDims({pooled.Elements()}));
+  TENON_ASSIGN_OR_RETURN(y, node.Expand(y, flat));
+  TENON_ASSIGN_OR_RETURN(const TensorId updates, node.Reshape(x, {shape.Elements()}));
+  TENON_ASSIGN_OR_RETURN(y, ScatterRows(node, y, updates, indices, std::nullopt));
+  if (!node.HasInput(2)) return node.Reshape(y, dims, 0).status();
+  TENON_ASSIGN_OR_RETURN(y, node.Reshape(y, dims));
+  TENON_ASSIGN_OR_RETURN(const TensorId size_input, node.Input(2));
+  TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, node.ConstantInts(size_input));
+  if (sizes.size() != dims.size()) return InputError("output_shape has {} numbers", sizes.size());
+  PadAttributes pad;
+  pad.rank = shape.rank;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (sizes[i] < dims[i]) return InputError("output_shape is smaller than what was pooled");
+    pad.ends[i] = static_cast<int32_t>(sizes[i] - dims[i]);
+  }
+  return node.Emit(OpKind::kPad, {y}, Attributes(pad), 0).status();
+}
+
 constexpr LoweringRow kRows[] = {
-    {"Scatter", LowerScatterElements, {}, "indices constant"},
-    {"ScatterElements", LowerScatterElements, {}, "indices constant"},
-    {"ScatterND", LowerScatterNd, {}, "indices constant"},
+    {"MaxUnpool", LowerMaxUnpool, {}, "output_shape constant"},
+    {"Scatter", LowerScatterElements},
+    {"ScatterElements", LowerScatterElements},
+    {"ScatterND", LowerScatterNd},
 };
 
 }  // namespace

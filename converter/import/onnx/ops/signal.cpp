@@ -147,7 +147,7 @@ Status LowerStft(Lowering& node) {
   TENON_RETURN_IF_ERROR(CheckTransform(t));
   const bool one_sided = node.Flag("onesided", true);
   if (one_sided && t.parts == 2) return InputError("onesided is not supported for complex signals");
-  if (step < 1 || step > shape[1] || t.length > shape[1]) {
+  if (step < 1 || t.length > shape[1]) {
     return InputError("frames of {} every {} do not fit a signal of {}", t.length, step, shape[1]);
   }
   t.bins = one_sided ? t.length / 2 + 1 : t.length;
@@ -165,7 +165,8 @@ Status LowerStft(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(x, node.Transpose(x, {0, 2, 1}));
   TENON_ASSIGN_OR_RETURN(x, node.Reshape(x, {shape[0], t.parts, 1, shape[1]}));
   ConvAttributes conv;
-  conv.strides[1] = static_cast<int32_t>(step);
+  // However far the next frame would be: beyond the signal there is none.
+  conv.strides[1] = static_cast<int32_t>(std::min<int64_t>(step, shape[1]));
   TENON_ASSIGN_OR_RETURN(TensorId y, node.Emit(OpKind::kConv, {x, weights}, Attributes(conv)));
   const int64_t frames = node.ShapeOf(y)[3];
   TENON_ASSIGN_OR_RETURN(y, node.Reshape(y, {shape[0], t.bins, 2, frames}));

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -135,10 +136,12 @@ TEST_CASE("Weights stall where they come slower than they are used") {
 
 TEST_CASE("Every kernel of the CPU but two has terms of its own") {
   // Selections and running sums are so rare that the terms of their kinds do.
+  const std::set<std::string> without = {"cpu.select.portable", "cpu.cum_sum.portable",
+                                         "cpu.top_k.portable", "cpu.scatter.portable",
+                                         "cpu.non_max_suppression.portable"};
   for (const cpu::KernelCaps& caps : cpu::Kernels()) {
     const std::string id = caps.id;
-    CHECK_MESSAGE(
-        HasKernelTerms(id) == (id != "cpu.select.portable" && id != "cpu.cum_sum.portable"), id);
+    CHECK_MESSAGE(HasKernelTerms(id) == (without.count(id) == 0), id);
   }
 }
 

@@ -109,6 +109,15 @@ class Generator : public RandomDraws {
         return AddOp({Input(shape), graph_.AddConstantOf("i", DType::kI64, index_shape, indices)},
                      GatherAttributes{axis});
       }
+      case OpKind::kTopK: {
+        const Shape shape = RandomShape(Between(1, 5));
+        const int axis = Below(shape.rank);
+        return AddOp({Input(shape)}, TopKAttributes{axis, Between(1, shape[axis]), Below(2)});
+      }
+      case OpKind::kScatter:
+        return AddScatter();
+      case OpKind::kNonMaxSuppression:
+        return AddNonMaxSuppression();
       case OpKind::kCast:
         return AddOp({Input(RandomShape(Between(1, 5)))},
                      CastAttributes{static_cast<int32_t>(DType::kI32)});
@@ -246,6 +255,32 @@ class Generator : public RandomDraws {
     attributes.rank = y.rank;
     std::copy(y.dims, y.dims + y.rank, attributes.dims);
     AddOp({Input(x)}, attributes);
+  }
+
+  void AddScatter() {
+    const Shape shape = RandomShape(Between(1, 4));
+    Shape updates = shape;
+    updates[0] = Between(1, 5);
+    std::vector<int64_t> indices(static_cast<size_t>(updates[0]));
+    for (int64_t& index : indices) index = Below(shape[0]);
+    const int32_t count[] = {updates[0]};
+    AddOp({Input(shape), graph_.AddConstantOf("i", DType::kI64, Shape(count, 1), indices),
+           Input(updates)},
+          ScatterAttributes{static_cast<ScatterFunction>(Below(kScatterFunctionCount))});
+  }
+
+  void AddNonMaxSuppression() {
+    const int32_t boxes[] = {Between(1, 2), Between(1, 9), 4};
+    const int32_t scores[] = {boxes[0], Between(1, 3), boxes[1]};
+    const Shape shape(scores, 3);
+    std::vector<int64_t> order(static_cast<size_t>(shape.Elements()));
+    for (size_t i = 0; i < order.size(); ++i) {
+      order[i] = static_cast<int64_t>(i) % boxes[1];
+    }
+    AddOp(
+        {Input(Shape(boxes, 3)), Input(shape),
+         graph_.AddConstantOf("order", DType::kI64, shape, order)},
+        NonMaxSuppressionAttributes{Between(1, 9), Between(1, 4), 0.3F, 0.1F, Below(2), Below(2)});
   }
 
   void AddTranspose() {

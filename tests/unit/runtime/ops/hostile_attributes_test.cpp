@@ -186,6 +186,34 @@ void SuitQuantized(const OpRow& row, Operands& operands, Random& random) {
   }
 }
 
+void SetOperand(Operands& operands, size_t i, DType dtype, const Shape& shape) {
+  operands.shapes[i] = shape;
+  operands.views[i].rank = static_cast<uint8_t>(shape.rank);
+  operands.views[i].dtype = dtype;
+}
+
+/// Makes the operands of what is chosen by value usual ones, whose shapes hang together.
+void SuitSelection(const OpRow& row, Operands& operands, Random& random) {
+  if (operands.views.size() < 3 || random.OneIn(8)) return;
+  const DType index = random.OneIn(2) ? DType::kI32 : DType::kI64;
+  const Shape x = operands.shapes[0];
+  if (row.kind == OpKind::kScatter && x.rank > 0) {
+    const int32_t count = random.In(0, 5);
+    Shape updates = x;
+    updates[0] = count;
+    SetOperand(operands, 1, index, Shape({count}));
+    SetOperand(operands, 2, operands.views[0].dtype, updates);
+  }
+  if (row.kind == OpKind::kNonMaxSuppression) {
+    const int32_t images = random.In(0, 3);
+    const int32_t boxes = random.In(0, 9);
+    const Shape scores({images, random.In(0, 3), boxes});
+    SetOperand(operands, 0, DType::kF32, Shape({images, boxes, 4}));
+    SetOperand(operands, 1, DType::kF32, scores);
+    SetOperand(operands, 2, index, scores);
+  }
+}
+
 Operands RandomOperands(const OpRow& row, Random& random) {
   Operands operands;
   const int32_t most = row.max_inputs < 0 ? 5 : row.max_inputs;
@@ -213,6 +241,7 @@ Operands RandomOperands(const OpRow& row, Random& random) {
   if (row.kind == OpKind::kSelect && count > 0) operands.views[0].dtype = DType::kBool;
   if (row.kind == OpKind::kGather && count > 1) operands.views[1].dtype = DType::kI32;
   SuitQuantized(row, operands, random);
+  SuitSelection(row, operands, random);
   return operands;
 }
 

@@ -61,7 +61,10 @@ TEST_CASE("Op table: names that text, JSON and boards use stay as they are") {
                                              "quantized_reduce",
                                              "quantized_softmax",
                                              "cum_sum",
-                                             "layer_norm"};
+                                             "layer_norm",
+                                             "top_k",
+                                             "scatter",
+                                             "non_max_suppression"};
   REQUIRE(expected.size() == kOpKindCount);
   for (int i = 0; i < kOpKindCount; ++i) {
     CHECK(GetOpRow(Kind(i)).name == expected[static_cast<size_t>(i)]);
@@ -116,6 +119,9 @@ TEST_CASE("Op table: defaults are those of the attribute structs") {
   CHECK(same(kReduceRow, ReduceAttributes{}));
   CHECK(same(kSoftmaxRow, SoftmaxAttributes{}));
   CHECK(same(kCumSumRow, CumSumAttributes{}));
+  CHECK(same(kTopKRow, TopKAttributes{}));
+  CHECK(same(kScatterRow, ScatterAttributes{}));
+  CHECK(same(kNonMaxSuppressionRow, NonMaxSuppressionAttributes{}));
   CHECK(same(kLrnRow, LrnAttributes{}));
   CHECK(same(kLayerNormRow, LayerNormAttributes{}));
   CHECK(same(kConcatRow, ConcatAttributes{}));

@@ -1,20 +1,10 @@
 #include "backends/cpu/kernels/portable/kernels.hpp"
+#include "backends/cpu/kernels/portable/movement/indices.hpp"
 #include "backends/cpu/kernels/portable/strided.hpp"
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::portable {
 namespace {
-
-int64_t ReadIndex(const char* at, DType dtype) {
-  if (dtype == DType::kI32) {
-    int32_t value;
-    std::memcpy(&value, at, sizeof(value));
-    return value;
-  }
-  int64_t value;
-  std::memcpy(&value, at, sizeof(value));
-  return value;
-}
 
 /// Looks at every index before anything is written, so that a refused run has no effect.
 Status CheckIndices(const TensorView& indices, int32_t limit) {

@@ -1,0 +1,100 @@
+// What is chosen by value, and what is put where indices say that are known at run time only.
+#include <doctest/doctest.h>
+
+#include "tests/unit/converter/import/onnx/run_model.hpp"
+
+namespace tenon::converter::test {
+namespace {
+
+TEST_CASE("TopK: values and indices along an axis, the smallest too") {
+  for (const int64_t largest : {1, 0}) {
+    const auto model = [&](const char* output, int type) {
+      return ModelBuilder(11)
+          .Input("x", {2, 4})
+          .Ints("k", {2})
+          .Node("TopK", {"x", "k"}, {"values", "indices"})
+          .Set("axis", -1)
+          .Set("largest", largest)
+          .Output(output, type);
+    };
+    const std::vector<float> x = {3, 1, 3, 2, -1, -4, -2, -3};
+    CheckClose(Run(model("values", onnx::TensorProto::FLOAT), {x}),
+               largest == 1 ? std::vector<float>{3, 3, -1, -2} : std::vector<float>{1, 2, -4, -3});
+    CHECK(Run<int64_t>(model("indices", onnx::TensorProto::INT64), {x}) ==
+          (largest == 1 ? std::vector<int64_t>{0, 2, 0, 2} : std::vector<int64_t>{1, 3, 1, 3}));
+  }
+}
+
+TEST_CASE("TopK: before opset 10 the number is an attribute") {
+  const auto model = ModelBuilder(9)
+                         .Input("x", {3})
+                         .Node("TopK", {"x"}, {"values", "indices"})
+                         .Set("axis", 0)
+                         .Set("k", 1)
+                         .Output("values");
+  CheckClose(Run(model, {{1, 5, 2}}), {5});
+}
+
+TEST_CASE("ScatterND and ScatterElements: indices of run time, some twice, some from the end") {
+  const auto model = [](const char* op) {
+    return ModelBuilder(16)
+        .Input("x", {3})
+        .Input("i", {3, 1})
+        .Input("u", {3})
+        .Node("Cast", {"i"}, {"j"}, "c")
+        .Set("to", onnx::TensorProto::INT64)
+        .Node(op, {"x", "j", "u"}, {"y"}, "s")
+        .Set("reduction", "add")
+        .Output("y");
+  };
+  CheckClose(Run(model("ScatterND"), {{1, 2, 3}, {2, -3, 2}, {10, 20, 30}}), {21, 2, 43});
+  const auto elements = ModelBuilder(16)
+                            .Input("x", {2, 2})
+                            .Input("i", {1, 2})
+                            .Input("u", {1, 2})
+                            .Node("Cast", {"i"}, {"j"}, "c")
+                            .Set("to", onnx::TensorProto::INT64)
+                            .Node("ScatterElements", {"x", "j", "u"}, {"y"}, "s")
+                            .Set("axis", 0)
+                            .Output("y");
+  CheckClose(Run(elements, {{1, 2, 3, 4}, {1, 0}, {8, 9}}), {1, 9, 8, 4});
+}
+
+TEST_CASE("NonMaxSuppression: as many rows as could be taken; those that are not are -1") {
+  const auto model = ModelBuilder(11)
+                         .Input("boxes", {1, 3, 4})
+                         .Input("scores", {1, 1, 3})
+                         .Ints("most", {3})
+                         .Floats("overlap", {1}, {0.3F})
+                         .Node("NonMaxSuppression", {"boxes", "scores", "most", "overlap"}, {"y"})
+                         .Output("y", onnx::TensorProto::INT64);
+  CHECK(Run<int64_t>(model, {{0, 0, 2, 2, 1, 0, 3, 2, 10, 10, 12, 12}, {0.5F, 0.9F, 0.7F}}) ==
+        std::vector<int64_t>{0, 0, 1, 0, 0, 2, -1, -1, -1});
+}
+
+TEST_CASE("MaxPool: its indices lead MaxUnpool back, into a larger output too") {
+  auto model = ModelBuilder(11)
+                   .Input("x", {1, 1, 2, 4})
+                   .Node("MaxPool", {"x"}, {"p", "i"}, "pool")
+                   .Set("kernel_shape", std::vector<int64_t>{2, 2})
+                   .Set("strides", std::vector<int64_t>{2, 2})
+                   .Ints("size", {1, 1, 3, 4})
+                   .Node("MaxUnpool", {"p", "i", "size"}, {"y"}, "unpool")
+                   .Set("kernel_shape", std::vector<int64_t>{2, 2})
+                   .Set("strides", std::vector<int64_t>{2, 2})
+                   .Output("y");
+  CheckClose(Run(model, {{1, 7, 2, 0, 3, 4, 9, 9}}), {0, 7, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0});
+}
+
+TEST_CASE("STFT: a step beyond the signal's end leaves one frame") {
+  const auto model = ModelBuilder(17)
+                         .Input("x", {1, 2, 1})
+                         .ScalarInt("step", 3)
+                         .Floats("window", {2}, {1, 1})
+                         .Node("STFT", {"x", "step", "window"}, {"y"})
+                         .Output("y");
+  CheckClose(Run(model, {{1, 2}}), {3, 0, -1, 0});
+}
+
+}  // namespace
+}  // namespace tenon::converter::test
