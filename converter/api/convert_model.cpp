@@ -132,6 +132,12 @@ Status ReadSearches(const ConvertRequest& request, ConvertOptions& options) {
   order.subgraph_ops = request.subgraph_ops;
   if (order.subgraph_ops < 1) return UsageError("subgraph ops {} < 1", order.subgraph_ops);
   order.target_ms = request.order_target_ms;
+  if (!(request.time_limit_seconds >= 0)) {
+    return UsageError("time limit {} < 0", request.time_limit_seconds);
+  }
+  if (request.time_limit_seconds > 0) {
+    options.compile.time_limit = TimeLimit::After(request.time_limit_seconds);
+  }
   options.compile.objective = static_cast<Objective>(request.objective);
   options.split.allowed = request.split;
   options.split.program = request.memory_program;

@@ -26,6 +26,11 @@ Status LowerMapped(const CompileOptions& options, Compiled& compiled) {
   return {};
 }
 
+// What a unit of a search's work takes, for limits of time.
+constexpr double kPlacementSeconds = 1e-6;  // PlaceOptions::work_budget
+constexpr double kOrderSeconds = 2e-6;      // MemoryOrderOptions and TimeSearchOptions
+constexpr double kMoveSeconds = 1e-6;       // FuseOptions::improve_work
+
 /// Returns a function that forwards the progress of one search.
 ProgressFunction ProgressOf(const CompileOptions& options, const char* what) {
   if (!options.progress) return {};
@@ -35,6 +40,7 @@ ProgressFunction ProgressOf(const CompileOptions& options, const char* what) {
 ArenaOptions ArenaOptionsOf(const CompileOptions& options) {
   ArenaOptions arena = options.arena;
   arena.place.progress = ProgressOf(options, "placing");
+  arena.place.work_budget = options.time_limit.Within(arena.place.work_budget, kPlacementSeconds);
   return arena;
 }
 
@@ -54,7 +60,7 @@ std::optional<std::vector<Index>> ProposeOrder(const MemoryProblem& problem,
       break;
   }
   MemoryOrderOptions search;
-  search.work_budget = options.budget;
+  search.work_budget = compile_options.time_limit.Within(options.budget, kOrderSeconds);
   search.seed = options.seed;
   search.key_nodes = options.key_nodes;
   search.smallest_subgraph = options.subgraph_ops;
@@ -102,8 +108,10 @@ Status OrderAndPlace(const CompileOptions& options, Compiled& compiled) {
 /// as one. Groups are given up where the memory would not do: those that save least first.
 Status PlaceGroups(const CompileOptions& options, Compiled& compiled) {
   const auto model = MakeCostModel(options.board(), options.profile, &compiled.locations);
-  StartGroups chosen = ChooseStartGroups(compiled.graph, compiled.locations, options.board(),
-                                         *model, options.branches);
+  BranchOptions branches = options.branches;
+  branches.improve_work = options.time_limit.Within(branches.improve_work, kMoveSeconds);
+  StartGroups chosen =
+      ChooseStartGroups(compiled.graph, compiled.locations, options.board(), *model, branches);
   compiled.branches = std::move(chosen.report);
   if (options.objective == Objective::kMemory && !chosen.groups.empty()) {
     RefuseGroups(compiled.graph, chosen.groups, "the objective is memory", compiled.branches);
@@ -152,7 +160,7 @@ std::vector<UnitTime> UnitTimes(const ScheduledProgram& before, const ScheduledP
 
 ScheduleOptions ScheduleOptionsOf(const CompileOptions& options) {
   ScheduleOptions schedule;
-  schedule.search.work_budget = options.order.budget;
+  schedule.search.work_budget = options.time_limit.Within(options.order.budget, kOrderSeconds);
   schedule.search.count_budget = std::min(schedule.search.count_budget, options.order.budget);
   schedule.search.seed = options.order.seed;
   schedule.search.smallest_subgraph = options.order.subgraph_ops;
@@ -384,7 +392,8 @@ Result<Compiled> CompileOptimal(const Graph& graph, const CompileOptions& option
   const auto costs = MakeCostModel(options.board(), options.profile);
   constexpr int64_t kLooksPerUnitOfWork = 20;
   OptimalMapOptions search;
-  search.work_budget = std::min(options.order.budget, INT64_MAX / 64) * kLooksPerUnitOfWork;
+  const int64_t budget = options.time_limit.Within(options.order.budget, kOrderSeconds);
+  search.work_budget = std::min(budget, INT64_MAX / 64) * kLooksPerUnitOfWork;
   search.seed = options.order.seed;
   const bool for_period = options.objective == Objective::kThroughput;
   TENON_ASSIGN_OR_RETURN(

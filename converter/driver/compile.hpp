@@ -17,6 +17,7 @@
 #include "converter/solve/program/memory_program.hpp"
 #include "converter/stage/program_options.hpp"
 #include "converter/stage/start_groups.hpp"
+#include "converter/time_limit.hpp"
 
 namespace tenon::converter {
 
@@ -142,6 +143,8 @@ struct CompileOptions : ProgramOptions {
   ProgramGoal program;
   bool aggregate = true;  ///< false: devices are started for every op
   BranchOptions branches;
+  /// Searches settle for what they have when it has passed.
+  TimeLimit time_limit = {};
   /// Called with what is being searched for and the share done so far. May be empty.
   std::function<void(const char* what, double share)> progress = {};
 };

@@ -86,6 +86,7 @@ CompileOptions Quick(CompileOptions options) {
   constexpr int64_t kShare = 16;
   options.order.budget /= kShare;
   options.arena.place.work_budget /= kShare;
+  options.branches.improve_work /= kShare;
   return options;
 }
 
@@ -98,7 +99,11 @@ OneUnitFitter::OneUnitFitter(const Graph& graph, const CompileOptions& options,
   options_.kernels.board = &board_;
   options_.branches.space_bytes = options.board().ArenaSpace()->usable_bytes();
   split_options_.limits = board_.splitting;
-  split_options_.work_budget = split.work_budget;
+  // Without any search for chains to cut, much that fits would be refused.
+  constexpr double kPatchSeconds = 1e-7;  // a unit of that search
+  constexpr int64_t kLeastShare = 64;
+  split_options_.work_budget = std::max(options.time_limit.Within(split.work_budget, kPatchSeconds),
+                                        split.work_budget / kLeastShare);
   split_options_.in_place = InPlaceInputsOf(options);
   if (split.most_slowdown > 0) split_options_.prices = PricesOf(board_);
 }
@@ -121,6 +126,7 @@ Result<std::optional<Fitted>> OneUnitFitter::Aim(int64_t bytes) {
   // What costs no time needs no memory program.
   const auto whole_time = whole_ ? whole_->compiled.time.after : 0;
   if (split_.force_program) return AimByProgram();
+  if (found && options_.time_limit.Passed()) return found;
   if (split_.program && !(found && found->compiled.time.after <= whole_time)) {
     TENON_ASSIGN_OR_RETURN(std::optional<Fitted> program, AimByProgram());
     if (program && (!found || program->compiled.time.after < found->compiled.time.after)) {

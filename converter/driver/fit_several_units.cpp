@@ -63,7 +63,7 @@ Result<std::optional<Fitted>> SeveralUnitsFitter::Aim(int64_t bytes) {
     // What fits whole is not split where nothing is moved between memories. Elsewhere no order of
     // whole ops takes less than the bound, and parts only add starts.
     if (candidate.IsWhole() && (board_is_flat || time.after <= time.lower_bound)) break;
-    if (!split_.allowed) break;
+    if (!split_.allowed || options_.time_limit.Passed()) break;
   }
   if (best == nullptr) return std::optional<Fitted>();
   Result<Fitted> fitted = With(*best, options_);

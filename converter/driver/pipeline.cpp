@@ -310,6 +310,17 @@ Result<Conversion> ConvertWithin(Graph graph, const ConvertOptions& options) {
 
 }  // namespace
 
+namespace {
+
+/// What a search found too little memory for might have fitted with more time.
+Error CutShort(Error error) {
+  error.details.push_back(
+      "the searches were cut short by the time limit: with more time it may fit");
+  return error;
+}
+
+}  // namespace
+
 Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
   constexpr int kMostSteps = 40;  // of a quarter each
   ConvertOptions relaxed = options;
@@ -320,7 +331,9 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
       if (conversion.ok() && step > 0) {
         conversion->relaxed_limit = relaxed.board.ArenaSpace()->usable_bytes();
       }
-      return conversion;
+      const bool cut_short = options.compile.time_limit.Passed();
+      if (conversion.ok()) conversion->cut_short = cut_short;
+      return too_small && cut_short ? CutShort(conversion.error()) : std::move(conversion);
     }
     MemorySpace* space = relaxed.board.FindSpace(relaxed.board.ArenaSpace()->name);
     space->bytes += std::max<int64_t>(space->usable_bytes() / 4, kStorageAlignment);

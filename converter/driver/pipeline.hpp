@@ -67,6 +67,7 @@ struct Conversion : CompileReport {
   MemorySplit chain_splits;
   bool lean_kernels = false;  ///< see Fitted::lean
   std::string only_unit;      ///< see Fitted::only_unit
+  bool cut_short = false;     ///< the time limit passed before all searches were over
   int64_t relaxed_limit =
       0;  ///< bytes of the arena's space that were allowed in the end; 0: as asked
   ParallelReport parallel;

@@ -325,6 +325,7 @@ Json DecisionsJson(const Conversion& conversion) {
                     {"proven_optimal", memory.proven_optimal},
                     {"constants_bytes", memory.constants_bytes},
                     {"place_work", memory.place_work}};
+  if (conversion.cut_short) json["cut_short"] = true;
   if (conversion.relaxed_limit > 0) json["memory"]["relaxed_limit"] = conversion.relaxed_limit;
   json["memory"]["program"] = ProgramJson(conversion.program);
   if (!conversion.only_unit.empty()) json["memory"]["only_unit"] = conversion.only_unit;

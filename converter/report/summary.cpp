@@ -215,6 +215,7 @@ std::string Summary(const Conversion& conversion, bool verbose) {
   AddMapping(conversion, text);
   AddAccelerator(conversion, text);
   AddOptimal(conversion.mapping_report, text);
+  if (conversion.cut_short) text += "time limit: passed, so that searches ended early\n";
   if (conversion.order.changed && memory.source_order_bytes > memory.arena_bytes) {
     text += fmt::format("order: another than the model's, which needs {} bytes\n",
                         memory.source_order_bytes);

@@ -138,7 +138,9 @@ class Chooser {
       return result;
     }
     const UnitModel model(ops, options_);
-    const FusedBranches fused = FuseBranches(branches_.graph, fusible, model);
+    FuseOptions search;
+    search.improve_work = options_.improve_work;
+    const FusedBranches fused = FuseBranches(branches_.graph, fusible, model, search);
     report.groups_found = fused.groups_found;
     for (const FusedGroup& group : fused.groups) {
       OpSet members = group.ops;

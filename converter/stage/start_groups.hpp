@@ -11,6 +11,7 @@
 #include "converter/fuse/branches_of_graph.hpp"
 #include "converter/ir/graph.hpp"
 #include "converter/ir/locations.hpp"
+#include "converter/solve/fuse/fuse_branches.hpp"
 
 namespace tenon::converter {
 
@@ -22,6 +23,7 @@ struct BranchOptions {
   double region_us = -1;
   /// Of the arena's space, which groups must not exceed; 0: as many as the board has.
   int64_t space_bytes = 0;
+  int64_t improve_work = FuseOptions{}.improve_work;  ///< see there
 };
 
 /// Reports every group, and every refusal with its reason.

@@ -249,6 +249,9 @@ ConvertRequest ToRequest(const ConvertCommand& options) {
   record("split", options.split);
   if (options.memory_program != "auto") record("memory-program", options.memory_program);
   if (request.relax_limit) record("relax-limit", "yes");
+  if (request.time_limit_seconds > 0) {
+    record("time-limit", fmt::format("{}", request.time_limit_seconds));
+  }
   record("objective", options.objective);
   if (request.most_slowdown > 0) {
     record("most-slowdown", fmt::format("{}", request.most_slowdown));
@@ -321,6 +324,12 @@ void AddConvertOptions(CLI::App& command, ConvertCommand& options) {
       ->check(CLI::IsMember({"auto", "off", "force"}))
       ->capture_default_str()
       ->group("Memory");
+  command
+      .add_option("--time-limit", options.request.time_limit_seconds,
+                  "Seconds after which searches settle for the best that they have; 0: none, so "
+                  "that plans are the same on every machine")
+      ->check(AtLeast(0))
+      ->group("Methods");
   command
       .add_flag("--relax-limit", options.request.relax_limit,
                 "Raise a limit that cannot be met, step by step, instead of refusing the model")

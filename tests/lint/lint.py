@@ -56,7 +56,7 @@ SOLVERS = {"order": "", "fuse": "", "place": "", "mip": "", "program": "mip orde
 
 def converter_row(folder, own, below, extra):
     """A row of the include table for `folder` of the converter."""
-    allowed = [rf"converter/{own}/", r"converter/(status|progress|readable|did_you_mean)\.hpp"]
+    allowed = [rf"converter/{own}/", r"converter/(status|progress|readable|time_limit|did_you_mean)\.hpp"]
     allowed += [rf"converter/{name}/" for name in below]
     if own.split("/")[0] not in ("solve", "board"):
         allowed += [r"runtime/(base|ops|format)/", r"backends/\w+/(caps|codegen)/"]

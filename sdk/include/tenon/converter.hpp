@@ -117,6 +117,9 @@ struct ConvertRequest {
   bool memory_program = true;         ///< run ops again and move tensors where memory is short
   bool force_memory_program = false;  ///< even where splitting alone would be faster
   bool relax_limit = false;  ///< raise a memory limit that cannot be met, instead of refusing
+  /// Seconds after which searches settle for the best that they have; 0: none. With a limit the
+  /// plan depends on the machine's speed.
+  double time_limit_seconds = 0;
 
   enum class Objective {
     kLatency,     ///< least predicted time
