@@ -29,7 +29,10 @@ mkdir -p "$build/corpus/$target" "$build/found/$target"
 export ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=1
 log=$build/$target.log
 status=0
+# Plans may ask for arenas of any size, which are not touched unless there is room: what counts is
+# the memory in use.
 nice "$build/fuzz/${target}_fuzz" -max_total_time="$seconds" -timeout=30 -rss_limit_mb=2048 \
+  -malloc_limit_mb=1048576 \
   -max_len=65536 -print_final_stats=1 -artifact_prefix="$build/found/$target/" "$@" \
   "$build/corpus/$target" "$build/seeds/$target" >"$log" 2>&1 || status=1
 runs=$(grep -oE 'stat::number_of_executed_units: *[0-9]+' "$log" | grep -oE '[0-9]+$' || echo 0)

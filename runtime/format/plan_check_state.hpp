@@ -12,14 +12,15 @@
 
 namespace tenon::plan_check {
 
-/// Keeps the first violation and hands all of them to the sink.
+/// Keeps the first violation and hands all of them to the sink, until it wants no more. Counts what
+/// nobody listens to as well: a part of the check that found something must not be taken for sound.
 class Reporter {
  public:
   explicit Reporter(const ViolationSink& sink) : sink_(sink) {}
 
   void Report(const Status& violation) {
-    if (stopped_) return;
     if (count_++ == 0) first_ = violation;
+    if (stopped_) return;
     stopped_ = sink_.report == nullptr || !sink_.report(sink_.context, violation);
   }
   [[nodiscard]] bool stopped() const { return stopped_; }

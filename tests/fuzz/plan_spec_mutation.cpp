@@ -111,7 +111,7 @@ void Change(T& value, std::mt19937& random) {
       value = static_cast<T>(random() % 20);
       break;
     case 2:
-      value = static_cast<T>(value + static_cast<T>(random() % 9) - static_cast<T>(4));
+      value = static_cast<T>(static_cast<uint64_t>(value) + random() % 9 - 4);
       break;
     default:
       // Twice as much, whether that fits or not.
@@ -382,8 +382,11 @@ void MutateAnything(PlanSpec& spec, std::mt19937& random) {
 
 void MutatePlacement(PlanSpec& spec, std::mt19937& random) {
   OpSpec& op = Pick(spec.ops, random);
-  const auto storage_of = [&](int32_t tensor) -> StorageSpec& {
-    return spec.storages[spec.tensors[static_cast<size_t>(tensor)].storage];
+  // Null of what is no tensor, or on no storage: changes are made of hostile plans too.
+  const auto storage_of = [&](int32_t tensor) -> StorageSpec* {
+    if (tensor < 0 || static_cast<size_t>(tensor) >= spec.tensors.size()) return nullptr;
+    const uint32_t storage = spec.tensors[static_cast<size_t>(tensor)].storage;
+    return storage < spec.storages.size() ? &spec.storages[storage] : nullptr;
   };
   switch (random() % 7) {
     case 0: {  // an op that works in place, whether it can or not
@@ -391,7 +394,9 @@ void MutatePlacement(PlanSpec& spec, std::mt19937& random) {
       const auto input = static_cast<int32_t>(random() % op.inputs.size());
       const int32_t taken = op.inputs[static_cast<size_t>(input)];
       op.in_place = input;
-      if (taken >= 0) storage_of(op.outputs[0]).offset = storage_of(taken).offset;
+      const StorageSpec* const from = storage_of(taken);
+      StorageSpec* const to = storage_of(op.outputs[0]);
+      if (from != nullptr && to != nullptr) to->offset = from->offset;
       return;
     }
     case 1:
@@ -411,7 +416,8 @@ void MutatePlacement(PlanSpec& spec, std::mt19937& random) {
       return;
     case 5: {  // an odd place, for all that need not be aligned
       StorageSpec& storage = Pick(spec.storages, random);
-      if (!storage.constant) storage.offset = random() % (spec.arenas[0].bytes + 1);
+      const uint64_t places = spec.arenas[0].bytes + 1;  // 0: of the largest arena there is
+      if (!storage.constant && places != 0) storage.offset = random() % places;
       return;
     }
     default:

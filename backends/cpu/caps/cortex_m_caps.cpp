@@ -5,6 +5,7 @@
 #include "backends/cpu/caps/dsp_caps.hpp"
 #include "backends/cpu/caps/in_place_caps.hpp"
 #include "runtime/ops/attributes.hpp"
+#include "runtime/ops/constant_caps.hpp"
 #include "runtime/ops/kernel_refusals.hpp"
 
 namespace tenon::cpu {

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "runtime/backend_api/kernel.hpp"
-#include "runtime/ops/kernel_caps.hpp"
+#include "runtime/ops/constant_caps.hpp"
 #include "runtime/ops/rows.hpp"
 
 /// Defines the kernel of a row as the result of `Entry(caps, op row, code...)`, a function in

@@ -1,6 +1,7 @@
 #include "backends/fpga/caps/fpga_caps.hpp"
 
 #include "backends/fpga/caps/supports.hpp"
+#include "runtime/ops/constant_caps.hpp"
 
 namespace tenon::fpga {
 

@@ -4,6 +4,7 @@
 #include "backends/opencl/caps/matmul_caps.hpp"
 #include "backends/opencl/caps/supports.hpp"
 #include "backends/opencl/caps/tile_shapes.hpp"
+#include "runtime/ops/constant_caps.hpp"
 
 namespace tenon::opencl {
 

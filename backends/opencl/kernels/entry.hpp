@@ -4,7 +4,7 @@
 #include "backends/opencl/device/guarded.hpp"
 #include "backends/opencl/kernels/kernel_support.hpp"
 #include "runtime/backend_api/kernel.hpp"
-#include "runtime/ops/kernel_caps.hpp"
+#include "runtime/ops/constant_caps.hpp"
 
 namespace tenon::opencl {
 

@@ -200,7 +200,6 @@ class InputStream {
   std::unique_ptr<const void*[]> input_pointers_;
   std::unique_ptr<void*[]> output_pointers_;
   std::unique_ptr<ChannelFigures[]> channel_figures_;
-  uint64_t submitted_ = 0;
   uint64_t accepted_ = 0;
   StreamFigures figures_;
   bool is_stopping_ = false;

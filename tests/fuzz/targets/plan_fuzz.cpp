@@ -21,6 +21,17 @@ void PrepareChecks() {
   });
 }
 
+/// True if there is one at least of all that changes pick from.
+bool HasWhatIsChanged(const tenon::test::PlanSpec& spec) {
+  for (const tenon::test::OpSpec& op : spec.ops) {
+    if (op.outputs.empty()) return false;
+  }
+  return !spec.tensors.empty() && !spec.storages.empty() && !spec.ops.empty() &&
+         !spec.arenas.empty() && !spec.workers.empty() && !spec.workers[0].empty() &&
+         !spec.segments.empty() && !spec.stages.empty() && !spec.kernels.empty() &&
+         !spec.outputs.empty();
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
@@ -46,10 +57,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t bytes, size_t mo
     return tenon::fuzz::MutateBytes(data, bytes, most);
   }
   tenon::test::PlanSpec spec = tenon::test::ReadSpec(file);
-  // What the changes pick from.
-  const bool has_all = !spec.tensors.empty() && !spec.storages.empty() && !spec.ops.empty() &&
-                       !spec.arenas.empty() && !spec.workers.empty() && !spec.segments.empty();
-  if (!has_all) return tenon::fuzz::MutateBytes(data, bytes, most);
+  if (!HasWhatIsChanged(spec)) return tenon::fuzz::MutateBytes(data, bytes, most);
   for (size_t count = 1 + random() % 3; count > 0; --count) {
     tenon::test::MutateAnything(spec, random);
   }

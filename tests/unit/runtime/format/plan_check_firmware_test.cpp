@@ -1,6 +1,7 @@
 // What the check of firmware (TENON_FIRMWARE) refuses that other builds take. The other tests of
 // the check are run in both configurations, as far as they are about one worker.
 #include "runtime/base/config.hpp"
+#include "runtime/format/plan_check_state.hpp"
 #include "runtime/format/run_reader.hpp"
 #include "tests/unit/runtime/format/plan_check_samples.hpp"
 
@@ -9,6 +10,24 @@ namespace {
 
 constexpr char kRefusal[] =
     "workers, but a firmware runtime runs one: convert for a board of one core";
+
+TEST_CASE("Firmware: a violation counts though nobody listens, and so does the next one") {
+  const ViolationSink nobody;
+  plan_check::Reporter reporter(nobody);
+  reporter.Report(Status(StatusCode::kCorruptPlan, "first"));
+  reporter.Report(Status(StatusCode::kCorruptPlan, "second"));
+  CHECK(reporter.count() == 2);
+}
+
+TEST_CASE("Firmware: after a section in no space, indices are looked at before they are followed") {
+  PlanSpec spec = WithConstant();
+  spec.sections[0].space = 1;
+  CHECK(Says(spec, "section in no memory space"));
+  // More levels of strides than the later parts have room for.
+  spec.tensors[1].dims.assign(200, 2);
+  spec.tensors[1].strides.assign(200, 1);
+  CHECK(Says(spec, "section in no memory space"));
+}
 
 TEST_CASE("Firmware: several workers are refused, and so none") {
   static_assert(!kHasDevices && !kHasWorkers);

@@ -43,12 +43,23 @@ using Vector = typename VectorOf<kCount>::Type;
 
 template <int kCount>
 [[gnu::always_inline]] static inline Vector<kCount> Load(const float* from) {
+#if defined(__clang__)
+  // Which forgets that a type is not aligned once a template names it.
+  Vector<kCount> values;
+  __builtin_memcpy(&values, from, sizeof values);
+  return values;
+#else
   return *reinterpret_cast<const typename VectorOf<kCount>::Unaligned*>(from);
+#endif
 }
 
 template <int kCount>
 [[gnu::always_inline]] static inline void Store(float* to, Vector<kCount> values) {
+#if defined(__clang__)
+  __builtin_memcpy(to, &values, sizeof values);
+#else
   *reinterpret_cast<typename VectorOf<kCount>::Unaligned*>(to) = values;
+#endif
 }
 
 /// Keeps a loaded vector in its register: otherwise the compiler loads it again for every use, as
