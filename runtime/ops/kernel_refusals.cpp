@@ -56,14 +56,6 @@ const char* WinogradRefusal(const OpCall& conv) {
     }
   }
   if (attributes.group != 1) return "Winograd's way is for one group";
-  // Beyond this the weights come from memory, four times as many as otherwise. (In OpenCL on a CPU:
-  // 512 to 512 channels at 7x7 take 2.4 ms so and 2.2 ms by tiles, 256 to 256 at 14x14 1.0 and
-  // 2.0.)
-  constexpr int64_t kMostWeightBytes = 12 << 20;
-  if (int64_t{w.dims[0]} * w.dims[1] * kWinogradCoefficients * int64_t{sizeof(float)} >
-      kMostWeightBytes) {
-    return "Winograd's weights, four times as large, would fill the cache";
-  }
   if (w.dims[0] < 8 || w.dims[1] < 8) return "too few channels to pay for Winograd's transforms";
   // It gains 3 to 4 times where its tiles of 4x4 outputs are full. A single row, the thinnest part
   // of a split image, fills a quarter of them.

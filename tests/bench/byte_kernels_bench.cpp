@@ -7,13 +7,11 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <string>
 #include <vector>
 
-#include "backends/cpu/cpu_backend.hpp"
 #include "runtime/ops/attributes.hpp"
-#include "tests/unit/backends/cpu/kernels/op_fixture.hpp"
+#include "tests/bench/opened_kernel.hpp"
 
 namespace tenon::cpu {
 namespace {
@@ -23,22 +21,9 @@ using testing::Layout;
 using testing::Tensor;
 using Dims = std::vector<int32_t>;
 
-struct Subject {
-  std::string name;
+struct ByteSubject : Subject {
   OpKind kind;
-  std::vector<Tensor> inputs;
-  std::vector<bool> present;  ///< of the inputs
-  size_t constants_from = 1;
-  std::vector<Tensor> outputs;
-  std::vector<int32_t> attributes;  // words
 };
-
-template <typename Attributes>
-std::vector<int32_t> Words(const Attributes& attributes) {
-  std::vector<int32_t> words(sizeof attributes / sizeof(int32_t));
-  std::memcpy(words.data(), &attributes, sizeof attributes);
-  return words;
-}
 
 Tensor Bytes(DType dtype, const Dims& dims, Layout layout) {
   static Generator random(1);
@@ -49,35 +34,7 @@ Tensor Bytes(DType dtype, const Dims& dims, Layout layout) {
   return tensor;
 }
 
-/// Views of the operands, and the call that refers to them.
-class Call {
- public:
-  Call(const Subject& subject, bool with_data) {
-    for (size_t i = 0; i < subject.inputs.size(); ++i) {
-      inputs_.push_back(subject.present[i] ? static_cast<int32_t>(views_.size()) : -1);
-      views_.push_back(subject.inputs[i].View(with_data || i >= subject.constants_from));
-    }
-    for (const Tensor& output : subject.outputs) {
-      outputs_.push_back(static_cast<int32_t>(views_.size()));
-      views_.push_back(output.View(with_data));
-    }
-    op.tensors = views_.data();
-    op.input_ids = {inputs_.data(), inputs_.size()};
-    op.output_ids = {outputs_.data(), outputs_.size()};
-    op.attributes = subject.attributes.data();
-  }
-  Call(const Call&) = delete;
-  Call& operator=(const Call&) = delete;
-
-  OpCall op;
-
- private:
-  std::vector<TensorView> views_;
-  std::vector<int32_t> inputs_;
-  std::vector<int32_t> outputs_;
-};
-
-double FastestNanoseconds(const KernelEntry& kernel, const KernelCall& call) {
+double FastestNanoseconds(OpenedKernel& kernel) {
   using Clock = std::chrono::steady_clock;
   double best = 1e30;
   const auto until = Clock::now() + std::chrono::milliseconds(200);
@@ -85,7 +42,7 @@ double FastestNanoseconds(const KernelEntry& kernel, const KernelCall& call) {
     const auto start = Clock::now();
     constexpr int kRuns = 5;
     for (int run = 0; run < kRuns; ++run) {
-      if (!kernel.run(call).ok()) return -1.0;
+      if (!kernel.Run(ParallelRunner{}).ok()) return -1.0;
     }
     const std::chrono::duration<double, std::nano> took = Clock::now() - start;
     best = std::min(best, took.count() / kRuns);
@@ -94,40 +51,30 @@ double FastestNanoseconds(const KernelEntry& kernel, const KernelCall& call) {
 }
 
 /// With the first kernel of the table that takes it.
-void Measure(const Subject& subject) {
-  const Call described(subject, false);
-  const Call whole(subject, true);
+void Measure(const ByteSubject& subject) {
   size_t bytes =
       subject.outputs[0].count() * static_cast<size_t>(DTypeBytes(subject.outputs[0].dtype()));
   for (size_t i = 0; i < subject.constants_from; ++i) {
     bytes += subject.inputs[i].count() * static_cast<size_t>(DTypeBytes(subject.inputs[i].dtype()));
   }
   for (const KernelEntry& kernel : CpuBackend().kernels) {
-    KernelSetup setup = {described.op, 0, 1};
-    if (kernel.row->kind != subject.kind || !kernel.check(setup).ok()) continue;
-    void* shared = nullptr;
-    void* state = nullptr;
-    if (kernel.load != nullptr && !kernel.load(setup, &shared).ok()) return;
-    if (kernel.open != nullptr && !kernel.open(setup, shared, &state).ok()) return;
-    KernelCall call;
-    call.op = whole.op;
-    call.state = state;
-    const double ns = FastestNanoseconds(kernel, call);
+    if (kernel.row->kind != subject.kind) continue;
+    OpenedKernel opened(kernel, subject, 1);
+    if (!opened.status().ok()) continue;
+    const double ns = FastestNanoseconds(opened);
     std::printf("%-44s %-36s %10.0f ns %8.2f B/ns\n", subject.name.c_str(), kernel.id, ns,
                 static_cast<double>(bytes) / ns);
-    if (kernel.close != nullptr && state != nullptr) kernel.close(state);
-    if (kernel.unload != nullptr && shared != nullptr) kernel.unload(shared);
     return;
   }
 }
 
-Subject Depthwise(int32_t channels, int32_t height, int32_t width, int32_t kernel, int32_t stride,
-                  Rounding rounding) {
+ByteSubject Depthwise(int32_t channels, int32_t height, int32_t width, int32_t kernel,
+                      int32_t stride, Rounding rounding) {
   const int32_t pad = kernel / 2;
   const int32_t out_height = (height + 2 * pad - kernel) / stride + 1;
   const int32_t out_width = (width + 2 * pad - kernel) / stride + 1;
   const auto count = static_cast<size_t>(channels);
-  Subject subject;
+  ByteSubject subject;
   const bool even = rounding == Rounding::kHalfEven;
   subject.name = fmt::format("depthwise {}x{}/{} {}x{}x{} {}", kernel, kernel, stride, channels,
                              height, width, even ? "half_even" : "fixed_point");
@@ -152,17 +99,17 @@ Subject Depthwise(int32_t channels, int32_t height, int32_t width, int32_t kerne
   return subject;
 }
 
-Subject Elementwise(const std::string& name, OpKind kind, const Dims& dims) {
-  Subject subject;
+ByteSubject Elementwise(const std::string& name, OpKind kind, const Dims& dims) {
+  ByteSubject subject;
   subject.name = name;
   for (const int32_t dim : dims) subject.name += fmt::format(" {}", dim);
   subject.kind = kind;
   return subject;
 }
 
-Subject Sum(const Dims& dims, Rounding rounding) {
+ByteSubject Sum(const Dims& dims, Rounding rounding) {
   const bool even = rounding == Rounding::kHalfEven;
-  Subject subject =
+  ByteSubject subject =
       Elementwise(even ? "add half_even" : "add fixed_point", OpKind::kQuantizedBinary, dims);
   for (int i = 0; i < 2; ++i) {
     subject.inputs.push_back(Bytes(DType::kI8, dims, Layout::kChannelsLast));
@@ -180,8 +127,8 @@ Subject Sum(const Dims& dims, Rounding rounding) {
   return subject;
 }
 
-Subject Lookup(const Dims& dims) {
-  Subject subject = Elementwise("lookup", OpKind::kLookup, dims);
+ByteSubject Lookup(const Dims& dims) {
+  ByteSubject subject = Elementwise("lookup", OpKind::kLookup, dims);
   subject.inputs = {Bytes(DType::kI8, dims, Layout::kChannelsLast),
                     Bytes(DType::kI8, {256}, Layout::kRowMajor)};
   subject.present = {true, true};
@@ -189,9 +136,9 @@ Subject Lookup(const Dims& dims) {
   return subject;
 }
 
-Subject Quantize(const Dims& dims, float scale, Layout layout) {
-  Subject subject = Elementwise(layout == Layout::kRowMajor ? "quantize" : "quantize to pixels",
-                                OpKind::kQuantize, dims);
+ByteSubject Quantize(const Dims& dims, float scale, Layout layout) {
+  ByteSubject subject = Elementwise(layout == Layout::kRowMajor ? "quantize" : "quantize to pixels",
+                                    OpKind::kQuantize, dims);
   static Generator random(2);
   subject.inputs = {testing::Random(dims, Layout::kRowMajor, random),
                     Tensor::From<float>(DType::kF32, {1}, {scale})};
@@ -201,8 +148,8 @@ Subject Quantize(const Dims& dims, float scale, Layout layout) {
   return subject;
 }
 
-Subject Dequantize(const Dims& dims) {
-  Subject subject = Elementwise("dequantize", OpKind::kDequantize, dims);
+ByteSubject Dequantize(const Dims& dims) {
+  ByteSubject subject = Elementwise("dequantize", OpKind::kDequantize, dims);
   subject.inputs = {Bytes(DType::kI8, dims, Layout::kRowMajor),
                     Tensor::From<float>(DType::kF32, {1}, {0.1F})};
   subject.present = {true, true};
@@ -211,9 +158,9 @@ Subject Dequantize(const Dims& dims) {
   return subject;
 }
 
-Subject MaxPool(int32_t channels, int32_t size, int32_t kernel, int32_t stride) {
+ByteSubject MaxPool(int32_t channels, int32_t size, int32_t kernel, int32_t stride) {
   const Dims dims = {1, channels, size, size};
-  Subject subject = Elementwise("max_pool", OpKind::kMaxPool, dims);
+  ByteSubject subject = Elementwise("max_pool", OpKind::kMaxPool, dims);
   PoolAttributes attributes;
   for (int i = 0; i < 2; ++i) {
     attributes.kernel[i] = kernel;
@@ -228,9 +175,9 @@ Subject MaxPool(int32_t channels, int32_t size, int32_t kernel, int32_t stride) 
   return subject;
 }
 
-Subject Average(int32_t channels, int32_t height, int32_t width, Rounding rounding) {
+ByteSubject Average(int32_t channels, int32_t height, int32_t width, Rounding rounding) {
   const Dims dims = {1, channels, height, width};
-  Subject subject = Elementwise(
+  ByteSubject subject = Elementwise(
       rounding == Rounding::kHalfAway ? "average_pool half_away" : "average_pool half_even",
       OpKind::kQuantizedAveragePool, dims);
   QuantizedAveragePoolAttributes attributes;
@@ -244,9 +191,9 @@ Subject Average(int32_t channels, int32_t height, int32_t width, Rounding roundi
   return subject;
 }
 
-Subject ImageSum(int32_t channels, int32_t size, Rounding rounding) {
+ByteSubject ImageSum(int32_t channels, int32_t size, Rounding rounding) {
   const Dims dims = {1, channels, size, size};
-  Subject subject = Elementwise("sum", OpKind::kQuantizedReduce, dims);
+  ByteSubject subject = Elementwise("sum", OpKind::kQuantizedReduce, dims);
   QuantizedReduceAttributes attributes;
   attributes.reduce.axes_mask = 12;
   attributes.scale = {0.02F, 1'300'000'000, -5};
@@ -259,9 +206,9 @@ Subject ImageSum(int32_t channels, int32_t size, Rounding rounding) {
 }
 
 /// Channels of two images side by side, as of ShuffleNet.
-Subject Concat(int32_t channels, int32_t size) {
+ByteSubject Concat(int32_t channels, int32_t size) {
   const Dims dims = {1, channels, size, size};
-  Subject subject = Elementwise("concat", OpKind::kConcat, dims);
+  ByteSubject subject = Elementwise("concat", OpKind::kConcat, dims);
   for (int i = 0; i < 2; ++i) {
     subject.inputs.push_back(Bytes(DType::kI8, dims, Layout::kChannelsLast));
   }
@@ -274,8 +221,8 @@ Subject Concat(int32_t channels, int32_t size) {
   return subject;
 }
 
-Subject Copy(const Dims& dims, Layout from, Layout to) {
-  Subject subject =
+ByteSubject Copy(const Dims& dims, Layout from, Layout to) {
+  ByteSubject subject =
       Elementwise(from == Layout::kRowMajor ? "copy to channels-last" : "copy to row-major",
                   OpKind::kCopy, dims);
   subject.inputs = {Bytes(DType::kI8, dims, from)};
@@ -285,9 +232,9 @@ Subject Copy(const Dims& dims, Layout from, Layout to) {
 }
 
 /// Channels of two groups by turns: the rows of a channel shuffle, pixels outermost.
-Subject Shuffle(int32_t channels, int32_t size) {
+ByteSubject Shuffle(int32_t channels, int32_t size) {
   const Dims dims = {size * size, 2, channels / 2};
-  Subject subject = Elementwise("transpose 0 2 1", OpKind::kTranspose, dims);
+  ByteSubject subject = Elementwise("transpose 0 2 1", OpKind::kTranspose, dims);
   subject.inputs = {Bytes(DType::kI8, dims, Layout::kRowMajor)};
   subject.present = {true};
   subject.outputs = {Tensor(DType::kI8, {dims[0], dims[2], dims[1]}, Layout::kRowMajor)};
@@ -299,7 +246,7 @@ Subject Shuffle(int32_t channels, int32_t size) {
   return subject;
 }
 
-void AddSmallOps(std::vector<Subject>& subjects) {
+void AddSmallOps(std::vector<ByteSubject>& subjects) {
   for (const Rounding rounding : {Rounding::kHalfEven, Rounding::kFixedPoint}) {
     for (const Dims& dims :
          {Dims{1, 24, 56, 56}, Dims{1, 64, 14, 14}, Dims{1, 160, 7, 7}, Dims{1, 16, 32, 32}}) {
@@ -326,8 +273,8 @@ void AddSmallOps(std::vector<Subject>& subjects) {
   subjects.push_back(Copy({1, 116, 28, 28}, Layout::kChannelsLast, Layout::kRowMajor));
 }
 
-std::vector<Subject> Subjects() {
-  std::vector<Subject> subjects;
+std::vector<ByteSubject> Subjects() {
+  std::vector<ByteSubject> subjects;
   for (const Rounding rounding : {Rounding::kHalfEven, Rounding::kFixedPoint}) {
     const struct {
       int32_t channels, height, width, kernel, stride;
@@ -349,7 +296,7 @@ std::vector<Subject> Subjects() {
 }  // namespace tenon::cpu
 
 int main(int argc, char** argv) {
-  for (const tenon::cpu::Subject& subject : tenon::cpu::Subjects()) {
+  for (const tenon::cpu::ByteSubject& subject : tenon::cpu::Subjects()) {
     if (argc > 1 && subject.name.find(argv[1]) == std::string::npos) continue;
     tenon::cpu::Measure(subject);
   }

@@ -2,17 +2,20 @@
 """Latency of Tenon beside other engines', model by model, in one run.
 
 usage: compare_peers.py TENON MODELS [--set float|int8|tflite|nets] [--threads 1 2] [--rounds 5]
-           [--seconds 0.5] [--only NAME] [--engines onnxruntime,openvino,litert]
+           [--seconds 0.5] [--only NAME] [--engines onnxruntime,openvino,mnn,litert]
 
 MODELS is the folder of a set's models, or one model file or several, separated by commas; the set `nets`,
 which float_nets.py writes, needs none ("-").
 
-TENON is the built command. The other engines come from PyPI (onnxruntime, openvino, ai-edge-litert,
-and onnx for the identity model) and belong to the benchmark's own environment; the product never
+TENON is the built command. The other engines come from PyPI (onnxruntime, openvino, MNN,
+ai-edge-litert, and onnx for the identity model) and belong to the benchmark's own environment; the product never
 needs them. All take turns, a fresh process each, and the smallest and the median over all rounds
-are printed, so that a noisy machine disturbs all alike. `less identity` takes the time of a model
-that does nothing off each side: what is left of models so small that calling them rules. VNNI: the
-time of the model's multiply-accumulates at the roofline that --peak gives.
+are printed, so that a noisy machine disturbs all alike. Before, each runs the same inputs once: an
+engine whose outputs are not ONNX Runtime's (or LiteRT's) to 1e-3 of the largest is named and counts
+as no peer. `less identity` takes the time of a model
+that does nothing off each side: what is left of models so small that calling them rules.
+% of roofline: the time that the multiply-accumulates of convolutions and products take at --peak, or
+the weights' bytes at --bandwidth, whichever is longer, over the time measured.
 """
 import argparse
 import importlib.util
@@ -45,12 +48,9 @@ TFLITE = [
 ]
 NETS = ["resnet50", "mobilenet1", "mobilenet1_half", "mobilenet3", "efficientnet_b0", "densenet121", "vit_tiny",
         "bert_tiny", "vgg16"]
-SETS = {"nets": (NETS, ["onnxruntime", "openvino"]), "float": (FLOAT, ["onnxruntime", "openvino"]), "int8": (INT8, ["onnxruntime", "openvino"]),
+SETS = {"nets": (NETS, ["onnxruntime", "openvino", "mnn"]), "float": (FLOAT, ["onnxruntime", "openvino", "mnn"]), "int8": (INT8, ["onnxruntime", "openvino"]),
         "tflite": (TFLITE, ["litert"])}
-MODULES = {"onnxruntime": "onnxruntime", "openvino": "openvino", "litert": "ai_edge_litert"}
-MEGA_MACS = {"mobilenet_v2_224": 300.78, "shufflenet_v2_qlinear_int8": 144.91,
-             "mlperf_resnet8_cifar10": 12.50, "mlperf_kws_dscnn": 2.66,
-             "mlperf_ad01_autoencoder": 0.26, "kwt1_transformer": 98.88}
+MODULES = {"onnxruntime": "onnxruntime", "openvino": "openvino", "mnn": "MNN", "litert": "ai_edge_litert"}
 WORKER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peer_workers.py")
 
 
@@ -72,6 +72,107 @@ def run_peer(engine, model, threads, seconds):
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 
+def work_of(model):
+    """Multiply-accumulates of an ONNX model's convolutions and products, and bytes of its weights."""
+    import onnx
+    inferred = onnx.shape_inference.infer_shapes(onnx.load(model))
+    graph, dims = inferred.graph, {}
+    for value in [*graph.value_info, *graph.input, *graph.output]:
+        dims[value.name] = [max(d.dim_value, 1) for d in value.type.tensor_type.shape.dim]
+    weights = {w.name: list(w.dims) for w in graph.initializer}
+    dims.update(weights)
+    macs = 0
+    for node in graph.node:
+        if node.op_type in ("Conv", "ConvInteger", "QLinearConv"):
+            taken = dims.get(node.input[3 if node.op_type == "QLinearConv" else 1], [])
+            per_output = elements(taken[1:])
+        elif node.op_type in ("Gemm", "MatMul", "MatMulInteger", "QLinearMatMul"):
+            x = dims.get(node.input[0], [])
+            transposed = any(a.name == "transA" and a.i for a in node.attribute)
+            per_output = x[0 if transposed else -1] if x else 0
+        else:
+            continue
+        macs += per_output * elements(dims.get(node.output[0], [0]))
+    sizes = {w.name: len(w.raw_data) for w in graph.initializer}
+    return macs, sum(sizes.values())
+
+
+def elements(dims):
+    count = 1
+    for dim in dims:
+        count *= dim
+    return count
+
+
+def percent_of_roofline(args, model, threads, ms):
+    if model.endswith(".tflite") or importlib.util.find_spec("onnx") is None:
+        return ""
+    macs, weight_bytes = work_of(model)
+    least = max(macs / (args.peak * 1e6 * threads), weight_bytes / (args.bandwidth * 1e6))
+    return f"{least / ms * 100:.0f}"
+
+
+def outputs_of(folder):
+    import numpy
+    names = sorted((f for f in os.listdir(folder) if f.startswith("out.")),
+                   key=lambda f: int(f.split(".")[1]))
+    return [numpy.load(os.path.join(folder, name)).astype(numpy.float64) for name in names]
+
+
+def tenon_outputs(tenon, plan, given, folder):
+    """Runs a plan on the inputs that a peer wrote to `given`, and writes its outputs as peers do."""
+    import numpy
+    ports = [port["name"] for port in plan_ports(tenon, plan, "outputs")]
+    command = [tenon, "run", plan, "--output-dir", folder]
+    for name in json.load(open(os.path.join(given, "inputs.json"), encoding="utf-8")):
+        command += ["--input", f"{name}={given}/in.{name.replace('/', '_')}.npy"]
+    subprocess.run(command, check=True, capture_output=True)
+    for i, name in enumerate(ports):
+        made = os.path.join(folder, name.replace("/", "_") + ".npy")
+        numpy.save(os.path.join(folder, f"out.{i}.npy"), numpy.load(made))
+
+
+def plan_ports(tenon, plan, which):
+    shown = subprocess.run([tenon, "inspect", plan, "--json"], check=True, capture_output=True,
+                           text=True)
+    return json.loads(shown.stdout)[which]
+
+
+def agrees(got, wanted):
+    """Equal within 1e-3 of the largest value of each output."""
+    if len(got) != len(wanted) or any(a.size != b.size for a, b in zip(got, wanted)):
+        return False
+    return all(abs(a.reshape(-1) - b.reshape(-1)).max(initial=0) <=
+               1e-3 * max(abs(b).max(initial=0), 1e-6) for a, b in zip(got, wanted))
+
+
+def right_peers(args, engines, model, plan):
+    """The engines whose outputs are those of the first; says which are not, Tenon among them."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = {}
+        for engine in engines:
+            made[engine] = os.path.join(folder, engine)
+            os.mkdir(made[engine])
+            done = subprocess.run([sys.executable, WORKER, engine, model, "outputs", made[engine]],
+                                  check=False, capture_output=True, text=True)
+            if done.returncode != 0:
+                print(f"<!-- {engine} does not run {model}: {done.stderr.strip()[-200:]} -->")
+                del made[engine]
+        if not made:
+            return []
+        reference = next(iter(made))
+        wanted = outputs_of(made[reference])
+        own = os.path.join(folder, "tenon")
+        os.mkdir(own)
+        tenon_outputs(args.tenon, plan, made[reference], own)
+        if not agrees(outputs_of(own), wanted):
+            print(f"<!-- NOT EQUAL: Tenon's outputs of {model} and {reference}'s -->")
+        right = [e for e in made if agrees(outputs_of(made[e]), wanted)]
+        for engine in set(made) - set(right):
+            print(f"<!-- {engine}'s outputs of {model} are not {reference}'s: no peer -->")
+        return right
+
+
 def model_path(args, name, folder):
     """The file of a model of the set, which a net's script writes."""
     if args.set != "nets":
@@ -87,19 +188,18 @@ def convert(tenon, model, plan):
 
 
 class Comparison:
-    def __init__(self, args, engines):
+    def __init__(self, args):
         self.args = args
-        self.engines = engines
 
-    def measure(self, model, plan, threads):
+    def measure(self, model, plan, threads, engines):
         """Rounds of every engine, taking turns: {engine: (smallest, median)} in ms."""
-        times = {engine: [] for engine in ["tenon"] + self.engines}
+        times = {engine: [] for engine in ["tenon"] + engines}
         guess = 1.0
         for _ in range(self.args.rounds):
             times["tenon"].append(
                 run_tenon(self.args.tenon, plan, threads, self.args.seconds, guess))
             guess = times["tenon"][-1]["min"]
-            for engine in self.engines:
+            for engine in engines:
                 peer = run_peer(engine, model, threads, self.args.seconds)
                 if peer is not None:
                     times[engine].append(peer)
@@ -131,21 +231,24 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.5)
     parser.add_argument("--only", default="")
-    parser.add_argument("--peak", type=float, default=236.0, help="GMAC/s of one thread")
+    parser.add_argument("--peak", type=float, default=55.0,
+                        help="10^9 multiply-accumulates a second of one thread")
+    parser.add_argument("--bandwidth", type=float, default=20.0, help="GB/s from memory")
     args = parser.parse_args()
     models, engines = SETS[args.set]
     if args.models.endswith((".onnx", ".tflite")):
+        args.set = "tflite" if args.models.endswith(".tflite") else "float"
         models, args.models = args.models.split(","), ""
-        engines = ["litert"] if models[0].endswith(".tflite") else ["onnxruntime", "openvino"]
+        engines = ["litert"] if models[0].endswith(".tflite") else ["onnxruntime", "openvino", "mnn"]
     if args.engines:
         engines = args.engines.split(",")
     for engine in [e for e in engines if importlib.util.find_spec(MODULES[e]) is None]:
         print(f"{engine} is not installed: left out", file=sys.stderr)
         engines.remove(engine)
-    comparison = Comparison(args, engines)
+    comparison = Comparison(args)
     print("| model | threads | Tenon min / median ms | " +
           " | ".join(f"{e} min / median ms" for e in engines) +
-          " | of the fastest (minima) | less identity | % of VNNI peak |")
+          " | of the fastest (minima) | less identity | % of roofline |")
     print("|---" * (6 + len(engines)) + "|")
     ratios = []
     with tempfile.TemporaryDirectory() as folder:
@@ -154,14 +257,15 @@ def main():
         if identity is not None:
             plan = os.path.join(folder, "identity.tenon")
             convert(args.tenon, identity, plan)
-            idle = {threads: comparison.measure(identity, plan, threads)
+            idle = {threads: comparison.measure(identity, plan, threads, engines)
                     for threads in args.threads}
         for name in [m for m in models if args.only in m]:
             model = model_path(args, name, folder)
             plan = os.path.join(folder, name.replace("/", ".") + ".tenon")
             convert(args.tenon, model, plan)
+            right = right_peers(args, engines, model, plan)
             for threads in args.threads:
-                times = comparison.measure(model, plan, threads)
+                times = comparison.measure(model, plan, threads, right)
                 own = times["tenon"][0]
                 peers = {e: t for e, t in times.items() if e != "tenon"}
                 fastest = min((t[0] for t in peers.values()), default=float("nan"))
@@ -171,11 +275,11 @@ def main():
                     rest = min(t[0] - spent[e][0] for e, t in peers.items())
                     less = f"{(own - spent['tenon'][0]) / rest:.2f}"
                 ratios.append(own / fastest)
-                peak = MEGA_MACS.get(name.split("/")[0], 0) / (args.peak * threads) / own * 100
+                percent = percent_of_roofline(args, model, threads, own)
                 cells = " | ".join(f"{peers[e][0]:.3f} / {peers[e][1]:.3f}" if e in peers else "-"
                                    for e in engines)
                 print(f"| {name} | {threads} | {own:.3f} / {times['tenon'][1]:.3f} | {cells} |"
-                      f" {own / fastest:.2f} | {less} | {peak:.0f} |", flush=True)
+                      f" {own / fastest:.2f} | {less} | {percent} |", flush=True)
     print(f"\ngeometric mean of the ratios of minima: {statistics.geometric_mean(ratios):.2f}")
 
 

@@ -1,114 +1,75 @@
 // Speed of the CPU's kernels by shape class: cpu_kernels_bench --benchmark_filter=conv
 //
-// Names read kernel/shape/threads; the counter is 10^9 floating-point operations a second (a
-// multiply-accumulate is two) or, where there is no arithmetic to speak of, 10^9 elements.
+// Names read kernel/shape/threads, and "/cold" where the weights are others in each run, in
+// rotation over three times the second-level cache, as in a network; the counter is 10^9
+// floating-point operations a second (a multiply-accumulate is two) or, where there is no
+// arithmetic to speak of, 10^9 elements.
 #include <benchmark/benchmark.h>
+#include <unistd.h>
 
-#include <cstring>
+#include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "backends/cpu/caps/cpu_caps.hpp"
-#include "backends/cpu/cpu_backend.hpp"
 #include "runtime/ops/attributes.hpp"
-#include "tests/unit/backends/cpu/kernels/op_fixture.hpp"
+#include "tests/bench/opened_kernel.hpp"
 
 namespace tenon::cpu {
 namespace {
 
 using testing::Layout;
 using testing::Random;
-using testing::Tensor;
 
-/// Operands and attributes of one op; the first `constants_from` inputs are no constants.
-struct Subject {
-  std::string name;
-  std::vector<Tensor> inputs;
-  std::vector<Tensor> outputs;
-  std::vector<int32_t> attributes;  // words
-  size_t constants_from = 1;
-  double work = 0.0;
-};
-
-template <typename Attributes>
-std::vector<int32_t> Words(const Attributes& attributes) {
-  std::vector<int32_t> words(sizeof attributes / sizeof(int32_t));
-  std::memcpy(words.data(), &attributes, sizeof attributes);
-  return words;
+ParallelRunner RunnerOf(int threads) {
+  const Backend& backend = CpuBackend();
+  return backend.make_runner != nullptr ? backend.make_runner(threads) : ParallelRunner{};
 }
 
-const KernelEntry* FindKernel(const std::string& id) {
-  for (const KernelEntry& kernel : CpuBackend().kernels) {
-    if (id == kernel.id) return &kernel;
-  }
-  return nullptr;
+void Report(benchmark::State& state, const Status& status, double work) {
+  if (!status.ok()) state.SkipWithError(status.message());
+  state.counters["G/s"] =
+      benchmark::Counter(work * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
 }
-
-/// What a plan would reserve.
-size_t WorkspaceBytes(const KernelEntry& kernel, const OpCall& op, int threads) {
-  for (const KernelCaps& caps : Kernels()) {
-    if (std::strcmp(caps.id, kernel.id) != 0 || caps.workspace_bytes == nullptr) continue;
-    return caps.workspace_bytes(op, threads);
-  }
-  return 0;
-}
-
-/// Views of the operands, and the call that refers to them.
-class Call {
- public:
-  Call(const Subject& subject, bool with_data) {
-    for (size_t i = 0; i < subject.inputs.size(); ++i) {
-      inputs_.push_back(static_cast<int32_t>(views_.size()));
-      views_.push_back(subject.inputs[i].View(with_data || i >= subject.constants_from));
-    }
-    for (const Tensor& output : subject.outputs) {
-      outputs_.push_back(static_cast<int32_t>(views_.size()));
-      views_.push_back(output.View(with_data));
-    }
-    op.tensors = views_.data();
-    op.input_ids = {inputs_.data(), inputs_.size()};
-    op.output_ids = {outputs_.data(), outputs_.size()};
-    op.attributes = subject.attributes.data();
-  }
-  Call(const Call&) = delete;
-  Call& operator=(const Call&) = delete;
-
-  OpCall op;
-
- private:
-  std::vector<TensorView> views_;
-  std::vector<int32_t> inputs_;
-  std::vector<int32_t> outputs_;
-};
 
 void RunKernel(benchmark::State& state, const KernelEntry& kernel, const Subject& subject,
                int threads) {
-  const Backend& backend = CpuBackend();
-  ParallelRunner runner;
-  if (backend.make_runner != nullptr) runner = backend.make_runner(threads);
-  const Call description(subject, /*with_data=*/false);
-  std::vector<uint8_t> workspace(WorkspaceBytes(kernel, description.op, threads));
-  const KernelSetup setup = {description.op, workspace.size(), threads};
-  void* shared = nullptr;
-  void* session = nullptr;
-  Status status = kernel.check(setup);
-  if (status.ok() && kernel.load != nullptr) status = kernel.load(setup, &shared);
-  if (status.ok() && kernel.open != nullptr) status = kernel.open(setup, shared, &session);
-  const Call operands(subject, /*with_data=*/true);
-  KernelCall call;
-  call.op = operands.op;
-  call.state = session;
-  call.workspace = workspace.data();
-  call.workspace_bytes = workspace.size();
-  call.parallel = &runner;
-  if (status.ok()) status = kernel.run(call);
-  if (!status.ok()) state.SkipWithError(status.message());
-  while (status.ok() && state.KeepRunning()) status = kernel.run(call);
-  if (session != nullptr && kernel.close != nullptr) kernel.close(session);
-  if (shared != nullptr && kernel.unload != nullptr) kernel.unload(shared);
-  state.counters["G/s"] =
-      benchmark::Counter(subject.work * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
+  const ParallelRunner runner = RunnerOf(threads);
+  OpenedKernel opened(kernel, subject, threads);
+  Status status = opened.status();
+  if (status.ok()) status = opened.Run(runner);
+  while (status.ok() && state.KeepRunning()) status = opened.Run(runner);
+  Report(state, status, subject.work);
+}
+
+/// Is how many bytes of constants a cold benchmark goes through before it meets the same again:
+/// more than twice the second-level cache.
+size_t ColdBytes() {
+  constexpr size_t kLeast = size_t{4} << 20;
+  const long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  return std::max(kLeast, cache > 0 ? 3 * static_cast<size_t>(cache) : 0);
+}
+
+/// As in a network, whose other ops push an op's weights out of the caches between two runs.
+void RunColdKernel(benchmark::State& state, const KernelEntry& kernel, const Subject& subject) {
+  const ParallelRunner runner = RunnerOf(1);
+  const size_t copies = ColdBytes() / subject.ConstantBytes() + 1;
+  std::vector<Subject> subjects;
+  for (size_t i = 0; i < copies; ++i) subjects.push_back(subject.WithOwnConstants());
+  std::vector<std::unique_ptr<OpenedKernel>> opened;
+  Status status;
+  for (size_t i = 0; i < copies && status.ok(); ++i) {
+    opened.push_back(std::make_unique<OpenedKernel>(kernel, subjects[i], 1));
+    status = opened.back()->status();
+    if (status.ok()) status = opened.back()->Run(runner);
+  }
+  size_t next = 0;
+  while (status.ok() && state.KeepRunning()) {
+    status = opened[next]->Run(runner);
+    next = next + 1 < copies ? next + 1 : 0;
+  }
+  Report(state, status, subject.work);
 }
 
 void Register(const std::string& kernel_id, const Subject& subject, int threads) {
@@ -117,6 +78,11 @@ void Register(const std::string& kernel_id, const Subject& subject, int threads)
   const std::string name = kernel_id + "/" + subject.name + "/" + std::to_string(threads);
   benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) {
     RunKernel(state, *kernel, subject, threads);
+  })->UseRealTime();
+  constexpr size_t kLeastColdBytes = 16 << 10;  // smaller weights are a small part of the time
+  if (threads != 1 || subject.ConstantBytes() < kLeastColdBytes) return;
+  benchmark::RegisterBenchmark((name + "/cold").c_str(), [=](benchmark::State& state) {
+    RunColdKernel(state, *kernel, subject);
   })->UseRealTime();
 }
 
@@ -173,7 +139,8 @@ void RegisterConvs() {
   // Those that refuse a shape say so.
   const std::vector<std::string> kernels = {"cpu.conv.vector_depthwise", "cpu.conv.vector_winograd",
                                             "cpu.conv.vector_first",     "cpu.conv.vector",
-                                            "cpu.conv.onednn",           "cpu.conv.portable"};
+                                            "cpu.conv.vector_panels",    "cpu.conv.onednn",
+                                            "cpu.conv.portable"};
   for (const ConvShape& shape : {
            ConvShape{"first_3x3s2_3-32@224", 3, 32, 224, 3, 2, 1},
            ConvShape{"first_7x7s2_3-64@224", 3, 64, 224, 7, 2, 1},
@@ -198,9 +165,9 @@ void RegisterConvs() {
            ConvShape{"1x1_64-384@14", 64, 384, 14, 1, 1, 1},
            ConvShape{"1x1_320-1280@7", 320, 1280, 7, 1, 1, 1},
        }) {
-    RegisterAll(
-        {"cpu.conv.vector", "cpu.conv.onednn", "cpu.conv.onednn_matmul", "cpu.conv.portable"},
-        ConvSubject(shape, Layout::kChannelsLast, false));
+    RegisterAll({"cpu.conv.vector", "cpu.conv.vector_panels", "cpu.conv.onednn",
+                 "cpu.conv.onednn_matmul", "cpu.conv.portable"},
+                ConvSubject(shape, Layout::kChannelsLast, false));
     RegisterAll({"cpu.conv.onednn_matmul"}, HalfOfParents(shape));
     Subject residual = ConvSubject(shape, Layout::kChannelsLast, true);
     residual.name += "_residual";
@@ -230,7 +197,9 @@ void RegisterMatMuls() {
     subject.attributes = Words(attributes);
     subject.constants_from = shape.constants_from;
     subject.work = 2.0 * static_cast<double>(subject.outputs[0].count()) * shape.a.back();
-    RegisterAll({"cpu.matmul.vector", "cpu.matmul.onednn", "cpu.matmul.portable"}, subject);
+    RegisterAll({"cpu.matmul.vector", "cpu.matmul.vector_panels", "cpu.matmul.onednn",
+                 "cpu.matmul.portable"},
+                subject);
   }
 }
 

@@ -2,15 +2,24 @@
 """One measurement of one engine in a process of its own; compare_peers.py starts it.
 
 usage: peer_workers.py ENGINE MODEL THREADS SECONDS
-ENGINE: onnxruntime, openvino or litert. Prints {"min": ms, "median": ms} as JSON.
+       peer_workers.py ENGINE MODEL outputs FOLDER
+ENGINE: onnxruntime, openvino, mnn or litert. The first form prints {"min": ms, "median": ms} as
+JSON. The second runs the model once and writes its inputs (FOLDER/in.NAME.npy) and outputs
+(FOLDER/out.INDEX.npy, in the model's order).
 Inputs are seeded noise of the model's own dtypes and shapes; they are bound once, so that only the
-inference is timed.
+inference is timed. MNN may write over its inputs, and is given them again before each run.
 """
+import collections
 import json
+import os
 import sys
+import tempfile
 import time
 
 import numpy
+
+# `run` computes; `inputs` are arrays by name; `outputs` returns the arrays of the last run.
+Runner = collections.namedtuple("Runner", "run inputs outputs")
 
 
 def noise(shape, dtype):
@@ -30,12 +39,14 @@ def onnxruntime_runner(path, threads):
     binding = session.io_binding()
     dtypes = {"tensor(float)": numpy.float32, "tensor(uint8)": numpy.uint8,
               "tensor(int8)": numpy.int8, "tensor(int64)": numpy.int64, "tensor(bool)": numpy.bool_}
+    inputs = {}
     for port in session.get_inputs():
         shape = [d if isinstance(d, int) else 1 for d in port.shape]
-        binding.bind_cpu_input(port.name, noise(shape, dtypes[port.type]))
+        inputs[port.name] = noise(shape, dtypes[port.type])
+        binding.bind_cpu_input(port.name, inputs[port.name])
     for port in session.get_outputs():
         binding.bind_output(port.name)
-    return lambda: session.run_with_iobinding(binding)
+    return Runner(lambda: session.run_with_iobinding(binding), inputs, binding.copy_outputs_to_cpu)
 
 
 def openvino_runner(path, threads):
@@ -44,30 +55,98 @@ def openvino_runner(path, threads):
     settings = {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY",
                 "NUM_STREAMS": 1, "INFERENCE_PRECISION_HINT": "f32"}
     request = core.compile_model(path, "CPU", settings).create_infer_request()
+    inputs = {}
     for port in request.model_inputs:
         shape = [d.get_length() if d.is_static else 1 for d in port.get_partial_shape()]
-        dtype = port.get_element_type().to_dtype()
-        request.set_tensor(port, openvino.Tensor(noise(shape, dtype)))
-    return request.infer
+        inputs[port.get_any_name()] = noise(shape, port.get_element_type().to_dtype())
+        request.set_tensor(port, openvino.Tensor(inputs[port.get_any_name()]))
+    return Runner(request.infer, inputs,
+                  lambda: [request.get_tensor(port).data for port in request.model_outputs])
+
+
+def mnn_model(path):
+    """The model in MNN's format, in a file of this process's temporary folder."""
+    import _tools  # of the package MNN: its command asks a server whether it is up to date
+    made = os.path.join(tempfile.gettempdir(), f"peer_{os.getpid()}.mnn")
+    kind = "TFLITE" if path.endswith(".tflite") else "ONNX"
+    shown = os.dup(1)  # the converter writes to standard output
+    os.dup2(2, 1)
+    _tools.mnnconvert(["mnnconvert", "-f", kind, "--modelFile", path, "--MNNModel", made,
+                       "--bizCode", "peer"])
+    os.dup2(shown, 1)
+    return made
+
+
+def mnn_runner(path, threads):
+    import MNN
+    import onnx
+    made = mnn_model(path)
+    net = MNN.Interpreter(made)
+    session = net.createSession({"numThread": threads, "backend": "CPU", "precision": "high"})
+    os.remove(made)
+    inputs, given = {}, []
+    names = [port.name for port in onnx.load(path, load_external_data=False).graph.output]
+    types = {numpy.float32: MNN.Halide_Type_Float, numpy.int32: MNN.Halide_Type_Int}
+    for name, tensor in net.getSessionInputAll(session).items():
+        dtype = numpy.float32 if tensor.getDataType() == MNN.Halide_Type_Float else numpy.int32
+        array = noise(tensor.getShape(), dtype)
+        inputs[name] = array
+        given.append((tensor, MNN.Tensor(tensor.getShape(), types[dtype], array,
+                                         MNN.Tensor_DimensionType_Caffe)))
+
+    def run():
+        for tensor, host in given:
+            tensor.copyFrom(host)
+        net.runSession(session)
+
+    def outputs():
+        arrays = []
+        for name in names:
+            tensor = net.getSessionOutput(session, name)
+            host = MNN.Tensor(tensor.getShape(), MNN.Halide_Type_Float,
+                              numpy.zeros(tensor.getShape(), numpy.float32),
+                              MNN.Tensor_DimensionType_Caffe)
+            tensor.copyToHostTensor(host)
+            arrays.append(numpy.array(host.getData(), numpy.float32).reshape(tensor.getShape()))
+        return arrays
+
+    return Runner(run, inputs, outputs)
 
 
 def litert_runner(path, threads):
     from ai_edge_litert.interpreter import Interpreter
     interpreter = Interpreter(path, num_threads=threads)  # with XNNPACK, its default delegate
     interpreter.allocate_tensors()
+    inputs = {}
     for port in interpreter.get_input_details():
-        interpreter.set_tensor(port["index"], noise(port["shape"], port["dtype"]))
-    return interpreter.invoke
+        inputs[port["name"]] = noise(port["shape"], port["dtype"])
+        interpreter.set_tensor(port["index"], inputs[port["name"]])
+    return Runner(interpreter.invoke, inputs,
+                  lambda: [interpreter.get_tensor(port["index"])
+                           for port in interpreter.get_output_details()])
 
 
-RUNNERS = {"onnxruntime": onnxruntime_runner, "openvino": openvino_runner,
+RUNNERS = {"onnxruntime": onnxruntime_runner, "openvino": openvino_runner, "mnn": mnn_runner,
            "litert": litert_runner}
 
 
+def write_outputs(engine, path, folder):
+    runner = RUNNERS[engine](path, 1)
+    for name, array in runner.inputs.items():
+        numpy.save(os.path.join(folder, "in." + name.replace("/", "_") + ".npy"), array)
+    with open(os.path.join(folder, "inputs.json"), "w", encoding="utf-8") as file:
+        json.dump(list(runner.inputs), file)
+    runner.run()
+    for i, array in enumerate(runner.outputs()):
+        numpy.save(os.path.join(folder, f"out.{i}.npy"), array)
+
+
 def main():
-    engine, path, threads, seconds = (sys.argv[1], sys.argv[2], int(sys.argv[3]),
-                                      float(sys.argv[4]))
-    run = RUNNERS[engine](path, threads)
+    engine, path = sys.argv[1], sys.argv[2]
+    if sys.argv[3] == "outputs":
+        return write_outputs(engine, path, sys.argv[4])
+    threads, seconds = int(sys.argv[3]), float(sys.argv[4])
+    run = RUNNERS[engine](path, threads).run
     for _ in range(10):
         run()
     times = []

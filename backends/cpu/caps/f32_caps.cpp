@@ -166,6 +166,12 @@ WinogradBlocks WinogradBlocksOf(const OpCall& call) {
   const int64_t tile_bytes =
       int64_t{kWinogradCoefficients} * (blocks.padded_inputs + kMostWidth) * int64_t{sizeof(float)};
   int64_t tiles = kBlockBytes / tile_bytes / kMostPixels * kMostPixels;
+  // Every block reads all weights: large ones are read by few blocks, whose coefficients come from
+  // the cache beyond.
+  constexpr int64_t kFarWeightBytes = 4 << 20;
+  const int64_t weight_bytes =
+      int64_t{kWinogradCoefficients} * blocks.padded_inputs * y.dims[1] * int64_t{sizeof(float)};
+  if (weight_bytes > kFarWeightBytes) tiles = kMostTiles;
   if (tiles < kMostPixels) tiles = kMostPixels;
   if (tiles > kMostTiles) tiles = kMostTiles;
   blocks.block_tiles = static_cast<int>(tiles < blocks.tiles ? tiles : blocks.tiles);

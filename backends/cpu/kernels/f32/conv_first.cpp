@@ -102,7 +102,8 @@ void CopyInterleavedBytes(const FirstConv& conv, const uint8_t* from, int64_t co
 void CopyByteRow(const FirstConv& conv, const uint8_t* from, int64_t before, int64_t count,
                  int64_t after, float* to) {
   const ConvGeometry& g = conv.gemm.geometry;
-  std::memset(to, 0, static_cast<size_t>(conv.row_floats) * g.inputs * sizeof(float));
+  std::memset(to, 0,
+              static_cast<size_t>(conv.row_floats) * static_cast<size_t>(g.inputs) * sizeof(float));
   if (conv.interleaved) return CopyInterleavedBytes(conv, from, count, to + before * g.inputs);
   for (int c = 0; c < g.inputs; ++c) {
     CopyBytes(from + c * g.x.channel, g.x.pixel, count, conv.means[c], to + before);

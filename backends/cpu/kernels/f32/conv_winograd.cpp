@@ -196,10 +196,8 @@ void TransformOutputs(const Winograd& state, const ChannelGroup& group, const Op
     state.packed->routines->winograd_output(call);
     if (state.epilogue.is_clamp) continue;
     for (int r = 0; r < call.y_rows; ++r) {
-      for (int c = 0; c < call.y_columns; ++c) {
-        Activate(*state.packed->routines, state.activation,
-                 call.y + r * call.y_row_step + c * call.y_step, group.channels);
-      }
+      Activate(*state.packed->routines, state.activation, call.y + r * call.y_row_step, call.y_step,
+               call.y_columns, group.channels);
     }
   }
 }

@@ -171,9 +171,8 @@ void RunItem(const Depthwise& state, int item, const Operands& operands, const f
   call.high = state.epilogue.high;
   state.packed->routines->depthwise(call);
   if (state.epilogue.is_clamp) return;
-  for (int i = 0; i < call.pixels; ++i) {
-    Activate(*state.packed->routines, state.activation, call.y + i * call.y_step, call.channels);
-  }
+  Activate(*state.packed->routines, state.activation, call.y, call.y_step, call.pixels,
+           call.channels);
 }
 
 }  // namespace

@@ -5,11 +5,15 @@
 
 namespace tenon::cpu::f32 {
 
-void Activate(const Routines& routines, const Activation& activation, float* values, int count) {
-  if (!HasVectorForm(activation.function)) {
-    return portable::ActivateRow(activation, values, count);
+void Activate(const Routines& routines, const Activation& activation, float* values, int64_t step,
+              int rows, int count) {
+  if (HasVectorForm(activation.function)) {
+    return routines.activate(
+        {activation.function, activation.a, activation.b, values, values, step, rows, count});
   }
-  routines.activate({activation.function, activation.a, activation.b, values, values, count});
+  for (int row = 0; row < rows; ++row) {
+    portable::ActivateRow(activation, values + row * step, count);
+  }
 }
 
 }  // namespace tenon::cpu::f32

@@ -31,7 +31,9 @@ struct Epilogue {
   return epilogue;
 }
 
-/// Applies an activation that is no clamp to `count` floats in place.
-void Activate(const Routines& routines, const Activation& activation, float* values, int count);
+/// Applies an activation that is no clamp in place to `rows` rows of `count` floats, which begin
+/// `step` floats apart.
+void Activate(const Routines& routines, const Activation& activation, float* values, int64_t step,
+              int rows, int count);
 
 }  // namespace tenon::cpu::f32

@@ -80,8 +80,7 @@ class TileRows {
 
 void ActivateTile(const TileGemm& gemm, float* y, int64_t y_step, int pixels, int channels) {
   if (gemm.epilogue.is_clamp) return;
-  for (int i = 0; i < pixels; ++i)
-    Activate(*gemm.packed->routines, gemm.activation, y + i * y_step, channels);
+  Activate(*gemm.packed->routines, gemm.activation, y, y_step, pixels, channels);
 }
 
 /// For unevenly spaced outputs, computes the tile in a buffer and then stores each element.

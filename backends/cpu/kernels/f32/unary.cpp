@@ -43,8 +43,9 @@ Status UnaryRun(const KernelCall& call) {
     for (int block = begin; block < end; ++block) {
       const int64_t first = block * kBlockElements;
       const int64_t left = elements - first;
+      const auto count = static_cast<int>(left < kBlockElements ? left : kBlockElements);
       routines.activate({attributes.function, attributes.a, attributes.b, x + first, y + first,
-                         static_cast<int>(left < kBlockElements ? left : kBlockElements)});
+                         kBlockElements, 1, count});
     }
   });
   return OkStatus();

@@ -40,8 +40,8 @@ void StoreFromSums(const GemmRoutines& routines, const GemmGroup& group,
       const float value = static_cast<float>(sums[p]) * FactorOf(group, p);
       std::memcpy(y + int64_t{m} * 4, &value, sizeof value);
     } else {
-      y[m] =
-          static_cast<uint8_t>(ExactOutput(group, epilogue, p, sums[p]) ^ (epilogue.flip & 0xFF));
+      const auto value = static_cast<uint32_t>(ExactOutput(group, epilogue, p, sums[p]));
+      y[m] = static_cast<uint8_t>(value ^ (epilogue.flip & 0xFFU));
     }
   }
 }

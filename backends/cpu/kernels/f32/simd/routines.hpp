@@ -144,15 +144,17 @@ struct LrnCall {
   float bias;
 };
 
-/// Computes y[i] = function(x[i]) for i < count, as functions.hpp defines it, for the functions of
-/// caps/vector_functions.inc. Sigmoid and SiLU are within 4 units in the last place, the others
-/// within 8; results below 1e-35 may be 0.
+/// Computes y[r][i] = function(x[r][i]) for rows r < `rows` and i < count, as functions.hpp defines
+/// it, for the functions of caps/vector_functions.inc. Sigmoid and SiLU are within 4 units in the
+/// last place, the others within 8; where they should be below 1e-35 they are below 1e-35 or 0.
 struct ActivateCall {
   UnaryFunction function;
   float a;
   float b;
   const float* x;
-  float* y;  ///< may be x
+  float* y;      ///< may be x
+  int64_t step;  ///< floats from row to row, in both
+  int rows;
   int count;
 };
 

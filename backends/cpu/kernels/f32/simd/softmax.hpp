@@ -42,11 +42,10 @@ constexpr float kLowest = -__builtin_inff();
   return values > largest ? values : largest;
 }
 
+/// `count` is at least kLanes, here and below: the last vector of a row overlaps the one before.
 static float LargestOf(const float* x, int count) {
-  Floats largest = Floats{} + kLowest;
-  int i = 0;
-  for (; i + kLanes <= count; i += kLanes) largest = Larger(Load<kLanes>(x + i), largest);
-  if (i < count) largest = Larger(LoadFirst<kLanes>(x + i, count - i, kLowest), largest);
+  Floats largest = Larger(Load<kLanes>(x + count - kLanes), Floats{} + kLowest);
+  for (int i = 0; i + kLanes <= count; i += kLanes) largest = Larger(Load<kLanes>(x + i), largest);
   float result = largest[0];
   for (int lane = 1; lane < kLanes; ++lane) {
     result = largest[lane] > result ? largest[lane] : result;
@@ -63,9 +62,17 @@ static float SumOfLanes(Floats values) {
   return lanes[0];
 }
 
+/// Returns the last `count` lanes; the others are 0.
+[[gnu::always_inline]] static inline Floats LastLanes(Floats values, int count) {
+  Integers lane;
+  for (int i = 0; i < kLanes; ++i) lane[i] = i;
+  return lane >= kLanes - count ? values : Floats{};
+}
+
 /// Returns the sum of exp(x - largest), and stores these in y unless it is null.
 template <bool kStore>
 static float SumOfExponentials(const float* x, float largest, float* y, int count) {
+  const Floats last = Load<kLanes>(x + count - kLanes);  // before y, which may be x, is written
   Floats sum = {};
   int i = 0;
   for (; i + kLanes <= count; i += kLanes) {
@@ -74,11 +81,9 @@ static float SumOfExponentials(const float* x, float largest, float* y, int coun
     if constexpr (kStore) Store<kLanes>(y + i, values);
   }
   if (i < count) {
-    // Lanes beyond the row add nothing, unless the row is one of infinities: its sum is NaN anyway.
-    const Floats last = LoadFirst<kLanes>(x + i, count - i, kLowest);
     const Floats values = ExpOfNegative(last - largest);
-    sum += values;
-    if constexpr (kStore) StoreFirst<kLanes>(y + i, values, count - i);
+    sum += LastLanes(values, count - i);
+    if constexpr (kStore) Store<kLanes>(y + count - kLanes, values);
   }
   return SumOfLanes(sum);
 }
@@ -86,20 +91,22 @@ static float SumOfExponentials(const float* x, float largest, float* y, int coun
 static void SoftmaxLongRow(const float* x, float* y, int count) {
   const float sum = SumOfExponentials<true>(x, LargestOf(x, count), y, count);
   const float scale = 1.0F / sum;
-  int i = 0;
-  for (; i + kLanes <= count; i += kLanes) Store<kLanes>(y + i, Load<kLanes>(y + i) * scale);
-  for (; i < count; ++i) y[i] *= scale;
+  const Floats last = Load<kLanes>(y + count - kLanes) * scale;
+  for (int i = 0; i + kLanes <= count; i += kLanes) {
+    Store<kLanes>(y + i, Load<kLanes>(y + i) * scale);
+  }
+  Store<kLanes>(y + count - kLanes, last);
 }
 
 static void LogSoftmaxLongRow(const float* x, float* y, int count) {
   const float largest = LargestOf(x, count);
   const Floats sum = SumOfExponentials<false>(x, largest, nullptr, count) + Floats{};
   const float log_sum = LogOfSum(sum)[0];
-  int i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
+  const Floats last = (Load<kLanes>(x + count - kLanes) - largest) - log_sum;
+  for (int i = 0; i + kLanes <= count; i += kLanes) {
     Store<kLanes>(y + i, (Load<kLanes>(x + i) - largest) - log_sum);
   }
-  for (; i < count; ++i) y[i] = (x[i] - largest) - log_sum;
+  Store<kLanes>(y + count - kLanes, last);
 }
 
 /// Works in place: element i of every row is at lanes[i * kLanes].

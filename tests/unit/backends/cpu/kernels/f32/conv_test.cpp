@@ -263,6 +263,19 @@ TEST_CASE("Winograd conv: many channels keep the accuracy") {
   CheckAgreement(c, options, kWinogradTolerance, random);
 }
 
+TEST_CASE("Winograd conv: weights beyond the caches are read by larger blocks") {
+  Generator random(13);
+  // 60 tiles: two blocks. The weights become 14 MB.
+  const ConvCase c = {{1, 320, 24, 40}, {320, 320, 3, 3}, Conv(1, 1, 1)};
+  for (const int threads : {1, 2}) {
+    ConvOptions options;
+    options.kernel = kWinograd;
+    options.threads = threads;
+    options.workspace_bytes = size_t{8} << 20;
+    CheckAgreement(c, options, kWinogradTolerance, random);
+  }
+}
+
 TEST_CASE("Winograd conv: runs more threads than the workspace has room for") {
   Generator random(11);
   const ConvCase c = {{1, 32, 30, 30}, {32, 32, 3, 3}, Conv(1, 1, 1)};

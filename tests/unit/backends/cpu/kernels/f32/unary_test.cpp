@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -32,8 +33,8 @@ bool IsNear(UnaryFunction function, float value, float expected) {
 
 std::vector<float> Activated(const f32::Routines& routines, UnaryFunction function,
                              std::vector<float> values) {
-  routines.activate(
-      {function, 0.2F, 0.5F, values.data(), values.data(), static_cast<int>(values.size())});
+  routines.activate({function, 0.2F, 0.5F, values.data(), values.data(), /*step=*/0, /*rows=*/1,
+                     static_cast<int>(values.size())});
   return values;
 }
 
@@ -55,6 +56,25 @@ void CheckAgainstPortable(const std::vector<float>& values) {
 }
 
 }  // namespace
+
+TEST_CASE("Vector functions: rows at a step are as one row each, and what lies between stays") {
+  constexpr int kRows = 3, kStep = 40, kCount = 19;
+  for (const f32::Routines* routines : f32::UsableRoutines()) {
+    CAPTURE(routines->name);
+    std::vector<float> values(kRows * kStep);
+    for (size_t i = 0; i < values.size(); ++i) values[i] = 0.1F * static_cast<float>(i) - 6.0F;
+    std::vector<float> rows = values;
+    routines->activate(
+        {UnaryFunction::kSilu, 0, 0, rows.data(), rows.data(), kStep, kRows, kCount});
+    for (int row = 0; row < kRows; ++row) {
+      const auto begin = values.begin() + row * kStep;
+      const std::vector<float> one =
+          Activated(*routines, UnaryFunction::kSilu, {begin, begin + kCount});
+      CHECK(std::equal(one.begin(), one.end(), rows.begin() + row * kStep));
+      CHECK(std::equal(begin + kCount, begin + kStep, rows.begin() + row * kStep + kCount));
+    }
+  }
+}
 
 TEST_CASE("Vector functions: extreme values, infinities and NaN as in the portable functions") {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
