@@ -39,16 +39,16 @@ class Emitter {
  private:
   struct SectionToWrite {
     const char* name;
-    const std::vector<uint8_t>* data;
+    const SectionBuilder* builder;
   };
   /// The place of code does not depend on whether there are constants.
   [[nodiscard]] std::vector<SectionToWrite> Sections() const {
     std::vector<SectionToWrite> sections;
     const bool has_code = tables_.code.IsUsed();
     if (tables_.constants.IsUsed() || has_code) {
-      sections.push_back({"constants", &tables_.constants.data()});
+      sections.push_back({"constants", &tables_.constants});
     }
-    if (has_code) sections.push_back({"code", &tables_.code.data()});
+    if (has_code) sections.push_back({"code", &tables_.code});
     return sections;
   }
 
@@ -64,13 +64,12 @@ class Emitter {
     }
     std::vector<flatbuffers::Offset<fb::Section>> sections;
     for (const SectionToWrite& section : Sections()) {
-      // Defaults are not stored: the offset is patched below and must have its own bytes.
+      // Defaults are not stored: the offset and the checksum are patched below and must have bytes
+      // of their own.
       builder_.ForceDefaults(true);
-      const std::vector<uint8_t>& data = *section.data;
       sections.push_back(fb::CreateSection(builder_, builder_.CreateString(section.name),
                                            tables_.SpaceIndex(options_.constants_space), 0,
-                                           data.size(), options_.section_alignment,
-                                           Crc32c(data.data(), data.size())));
+                                           section.builder->size(), options_.section_alignment, 0));
       builder_.ForceDefaults(false);
     }
     const fb::FileHeader header(0, 0);  // patched when the size is known
@@ -83,8 +82,8 @@ class Emitter {
     fb::FinishPlanBuffer(builder_, plan);
   }
 
-  /// Writes the FlatBuffer, then the constants. Patches what was unknown before: the section's
-  /// offset, the FlatBuffer's size and its checksum.
+  /// Writes the FlatBuffer, then the constants. Patches what was unknown before: the sections'
+  /// offsets and checksums, the FlatBuffer's size and its checksum.
   [[nodiscard]] Result<std::vector<uint8_t>> Assemble() const {
     std::vector<uint8_t> file(builder_.GetBufferPointer(),
                               builder_.GetBufferPointer() + builder_.GetSize());
@@ -95,17 +94,22 @@ class Emitter {
     }
     file.resize(header_bytes, 0);
     const std::vector<SectionToWrite> sections = Sections();
+    size_t file_bytes = file.size();
+    for (const SectionToWrite& section : sections) {
+      file_bytes = RoundUp(file_bytes, options_.section_alignment) + section.builder->size();
+    }
+    file.reserve(file_bytes);
     for (uint32_t i = 0; i < sections.size(); ++i) {
-      const std::vector<uint8_t>& data = *sections[i].data;
       const size_t offset = RoundUp(file.size(), options_.section_alignment);
-      auto* section = const_cast<fb::Section*>(fb::GetPlan(file.data())->sections()->Get(i));
-      if (!reinterpret_cast<flatbuffers::Table*>(section)->SetField<uint64_t>(
-              fb::Section::VT_FILE_OFFSET, offset, 0)) {
-        return InternalError("the section offset has no place in the FlatBuffer");
-      }
-      file.reserve(offset + data.size());
       file.resize(offset, 0);
-      file.insert(file.end(), data.begin(), data.end());
+      sections[i].builder->AppendTo(file);
+      const uint32_t crc = Crc32c(file.data() + offset, file.size() - offset);
+      auto* section = reinterpret_cast<flatbuffers::Table*>(
+          const_cast<fb::Section*>(fb::GetPlan(file.data())->sections()->Get(i)));
+      if (!section->SetField<uint64_t>(fb::Section::VT_FILE_OFFSET, offset, 0) ||
+          !section->SetField<uint32_t>(fb::Section::VT_CRC32C, crc, 0)) {
+        return InternalError("a section's offset and checksum have no place in the FlatBuffer");
+      }
     }
     auto* header = const_cast<fb::FileHeader*>(fb::GetPlan(file.data())->header());
     *header = fb::FileHeader(static_cast<uint32_t>(header_bytes), 0);
@@ -132,7 +136,7 @@ Result<int64_t> EmittedConstantBytes(const std::vector<ProgramToEmit>& programs)
   for (const ProgramToEmit& program : programs) {
     TENON_RETURN_IF_ERROR(ProgramWriter(program, tables).Write().status());
   }
-  return static_cast<int64_t>(tables.constants.data().size() + tables.code.data().size());
+  return static_cast<int64_t>(tables.constants.size() + tables.code.size());
 }
 
 Result<std::vector<uint8_t>> EmitPlan(const Graph& graph, const Locations& locations,

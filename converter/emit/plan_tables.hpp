@@ -15,10 +15,11 @@
 
 namespace tenon::converter {
 
-/// Stores constants one after another, equal ones once.
+/// Places constants one after another, equal ones once. It refers to their bytes, which are copied
+/// once, into the plan, and must live until then.
 class SectionBuilder {
  public:
-  /// Adds the bytes unless they are there, and returns their offset in the section.
+  /// Places the bytes unless they are there, and returns their offset in the section.
   uint64_t Add(const std::vector<std::byte>& bytes) {
     return Add({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
   }
@@ -28,25 +29,38 @@ class SectionBuilder {
     const auto key = std::make_pair(bytes.size(), crc);
     const auto [begin, end] = known_.equal_range(key);
     for (auto entry = begin; entry != end; ++entry) {
-      if (bytes.empty() ||
-          std::memcmp(data_.data() + entry->second, bytes.data(), bytes.size()) == 0) {
-        return entry->second;
+      const Span<const uint8_t> other = placed_[entry->second].bytes;
+      if (bytes.empty() || std::memcmp(other.data(), bytes.data(), bytes.size()) == 0) {
+        return placed_[entry->second].offset;
       }
     }
-    data_.resize(RoundUp(data_.size(), kAlignment));
-    const uint64_t offset = data_.size();
-    data_.insert(data_.end(), bytes.data(), bytes.data() + bytes.size());
-    known_.emplace(key, offset);
+    const uint64_t offset = RoundUp<uint64_t>(size_, kAlignment);
+    known_.emplace(key, placed_.size());
+    placed_.push_back({offset, bytes});
+    size_ = offset + bytes.size();
     return offset;
   }
-  [[nodiscard]] const std::vector<uint8_t>& data() const { return data_; }
+  [[nodiscard]] uint64_t size() const { return size_; }
+  /// Appends the section, with zeros between the constants.
+  void AppendTo(std::vector<uint8_t>& file) const {
+    const size_t start = file.size();
+    for (const Placed& placed : placed_) {
+      file.resize(start + placed.offset, 0);
+      file.insert(file.end(), placed.bytes.data(), placed.bytes.data() + placed.bytes.size());
+    }
+  }
   /// Returns true if the section has any constant, even an empty one.
-  [[nodiscard]] bool IsUsed() const { return !known_.empty(); }
+  [[nodiscard]] bool IsUsed() const { return !placed_.empty(); }
 
  private:
   static constexpr size_t kAlignment = 64;
-  std::vector<uint8_t> data_;
-  std::multimap<std::pair<size_t, uint32_t>, uint64_t> known_;
+  struct Placed {
+    uint64_t offset;
+    Span<const uint8_t> bytes;
+  };
+  std::vector<Placed> placed_;
+  std::multimap<std::pair<size_t, uint32_t>, size_t> known_;  ///< to indices of placed_
+  uint64_t size_ = 0;
 };
 
 /// Stores each string once and gives it an index, in order of first use.

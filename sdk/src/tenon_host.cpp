@@ -10,6 +10,7 @@
 #include <cstring>
 #include <new>
 
+#include "runtime/base/huge_pages.hpp"
 #include "runtime/base/round_up.hpp"
 #include "runtime/format/plan_view.hpp"
 #include "sdk/src/handles.hpp"
@@ -105,7 +106,7 @@ class FileMemory {
     }
     data_ = data;
     // A hint: hundreds of times fewer page faults, which take longer than the reading.
-    madvise(data, bytes_, MADV_HUGEPAGE);
+    tenon::AdviseHugePages(data, bytes_);
     TENON_RETURN_IF_ERROR(ReadWhole(file, static_cast<uint8_t*>(data), bytes_, path));
     mprotect(data, bytes_, PROT_READ);  // nothing writes there: a mistake shows at once
     return OkStatus();

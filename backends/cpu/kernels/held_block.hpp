@@ -3,8 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <new>
 
 #include "runtime/base/round_up.hpp"
 
@@ -31,15 +29,17 @@ class BlockLayout {
   size_t bytes_ = 0;
 };
 
-/// Returns zeroed memory for a block, or null where there is none.
-inline void* AllocateBlock(size_t bytes) {
-  void* memory = ::operator new(bytes, std::align_val_t(BlockLayout::kAlignment), std::nothrow);
-  if (memory != nullptr) std::memset(memory, 0, bytes);
-  return memory;
-}
+/// Returns zeroed memory for a block, or null where there is none. Blocks of 64 KiB and more are
+/// cut from chunks that lie in huge pages where the system has them: weights are read from end to
+/// end, and with small pages each 4 KiB of them cost a walk of the page tables. Any thread may
+/// call it.
+void* AllocateBlock(size_t bytes);
 
-inline void FreeBlock(void* memory) {
-  ::operator delete(memory, std::align_val_t(BlockLayout::kAlignment));
-}
+/// Frees what AllocateBlock returned, or null. A chunk goes back to the system with its last block.
+void FreeBlock(void* memory);
+
+/// Returns how many bytes of chunks are given out, or were and cannot be given again yet: what
+/// blocks take beside the heap.
+[[nodiscard]] size_t BytesInChunks();
 
 }  // namespace tenon::cpu

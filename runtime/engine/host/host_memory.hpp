@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "runtime/base/huge_pages.hpp"
 #include "runtime/base/round_up.hpp"
 #include "runtime/base/span.hpp"
 
@@ -18,14 +19,18 @@ class HostMemory {
   HostMemory& operator=(const HostMemory&) = delete;
   ~HostMemory() { std::free(data_); }
 
-  /// False if the system has no more. `alignment`: a power of two. Once per object.
+  /// False if the system has no more. `alignment`: a power of two. Once per object. Large memory
+  /// lies in huge pages where the system has them.
   bool Allocate(size_t bytes, size_t alignment) {
     constexpr size_t kLeast = sizeof(void*);
     if (alignment < kLeast) alignment = kLeast;
+    const bool is_large = bytes >= kHugePageBytes;
+    if (is_large && alignment < kHugePageBytes) alignment = kHugePageBytes;
     if (bytes > SIZE_MAX - alignment) return false;
     const size_t rounded = RoundUp(bytes, alignment);
     data_ = std::aligned_alloc(alignment, rounded > 0 ? rounded : alignment);
     bytes_ = data_ != nullptr ? bytes : 0;
+    if (is_large && data_ != nullptr) AdviseHugePages(data_, rounded);
     return data_ != nullptr;
   }
   [[nodiscard]] Span<uint8_t> bytes() const { return {static_cast<uint8_t*>(data_), bytes_}; }

@@ -101,6 +101,11 @@ TEST_CASE("CPU backend: kernels for in place only say which input their output t
   for (const KernelCaps* caps : AllCaps()) {
     CAPTURE(caps->id);
     if (caps->in_place_only) CHECK(caps->in_place_inputs != 0);
+    // The plan check goes by the name.
+    const std::string id = caps->id;
+    const std::string end = "_in_place";
+    const bool says_so = id.size() > end.size() && id.substr(id.size() - end.size()) == end;
+    CHECK(caps->in_place_inputs == (says_so ? 1U : 0U));
   }
 }
 
