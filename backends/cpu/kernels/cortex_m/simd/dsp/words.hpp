@@ -102,6 +102,16 @@ inline void StoreTwoWords(void* address, uint32_t first, uint32_t second) {
 #endif
 }
 
+/// Returns sum + a * b / 2^32, rounded down (SMMLA). The sum must fit 32 bits.
+[[nodiscard]] inline int32_t AddHighWord(int32_t a, int32_t b, int32_t sum) {
+#if TENON_DSP_INSTRUCTIONS
+  __asm__("smmla %0, %1, %2, %0" : "+r"(sum) : "r"(a), "r"(b));
+  return sum;
+#else
+  return static_cast<int32_t>((int64_t{a} * b) >> 32) + sum;
+#endif
+}
+
 /// Limits the value to the range of i8 (SSAT).
 [[nodiscard]] inline int32_t SaturateToByte(int32_t value) {
 #if TENON_DSP_INSTRUCTIONS

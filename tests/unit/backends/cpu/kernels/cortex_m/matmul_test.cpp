@@ -10,13 +10,13 @@ struct Gemm {
   bool transposed;
 };
 
-void CheckGemm(const KernelEntry& kernel, const Gemm& gemm, Generator& random) {
+void CheckGemm(const KernelEntry& kernel, const Gemm& gemm, const GemmOptions& options,
+               const QuantizedOutput& output, Generator& random) {
   const int32_t depth = gemm.a.back();
   std::vector<int32_t> b = {depth, gemm.columns};
   if (gemm.transposed) b = {gemm.columns, depth};
   std::vector<int32_t> y = gemm.a;
   y.back() = gemm.columns;
-  const GemmOptions options = RandomOptions(random, /*once=*/true);
   CAPTURE(depth);
   CAPTURE(gemm.columns);
   CAPTURE(gemm.transposed);
@@ -31,9 +31,14 @@ void CheckGemm(const KernelEntry& kernel, const Gemm& gemm, Generator& random) {
   pair.AddOutput(options.to, y, StridesFor(y, Layout::kRowMajor));
   QuantizedMatMulAttributes attributes;
   attributes.matmul.transpose_b = gemm.transposed ? 1 : 0;
-  attributes.output = MakeOutput(options, random);
+  attributes.output = output;
   pair.UseWorkspace(CapsOfKernel(kernel), attributes, Tensor(options.to, y));
   pair.CheckEqual(attributes);
+}
+
+void CheckGemm(const KernelEntry& kernel, const Gemm& gemm, Generator& random) {
+  const GemmOptions options = RandomOptions(random, /*once=*/true);
+  CheckGemm(kernel, gemm, options, MakeOutput(options, random), random);
 }
 
 }  // namespace
@@ -46,6 +51,26 @@ TEST_CASE("Cortex-M matmul: one row and many, of any depth and number of columns
       const Gemm gemm = {
           {rows, Pick(random, 1, 100)}, Pick(random, 1, 30), Pick(random, 0, 1) == 0};
       CheckGemm(kernel, gemm, random);
+    }
+  });
+}
+
+TEST_CASE(
+    "Cortex-M matmul: all bytes of products that are rounded once, of depths of whole words") {
+  ForEachSet("quantized_matmul", "", [](const KernelEntry& kernel) {
+    Generator random(4);
+    for (int i = 0; i < 80; ++i) {
+      GemmOptions options;
+      options.rounding = Rounding::kFixedPointOnce;
+      options.per_channel = i % 2 == 0;
+      options.hostile = i % 5 == 0;
+      QuantizedOutput output = MakeOutput(options, random);
+      output.min = -128;
+      output.max = 127;
+      const int32_t rows = i % 7 == 0 ? 3 : 1;
+      const int32_t step = i % 3 == 0 ? 4 : 8;
+      CheckGemm(kernel, {{rows, step * Pick(random, 1, 20)}, Pick(random, 1, 20), true}, options,
+                output, random);
     }
   });
 }

@@ -207,6 +207,7 @@ TEST_CASE("Cortex-M instructions: convolutions of few channels, depthwise ones, 
         12 * kMost);
   CHECK(MatMul("product 640->128 (ad01)", 640, 128) <= 2 * kMost);
   CHECK(MatMul("product 64->12 (kws)", 64, 12) <= 10 * kMost);
+  CHECK(MatMul("product 101->12, whose columns begin anywhere", 101, 12) <= 10 * kMost);
 }
 
 TEST_CASE("Cortex-M instructions: sums and averages, per element") {
