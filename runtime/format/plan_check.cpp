@@ -97,8 +97,8 @@ void CheckProgram(ProgramCheck& check) {
   if (!CheckStages(check) || check.reporter.stopped()) return;
   if (!CheckGroupIndices(check) || check.reporter.stopped()) return;
   if (!CheckOrder(check) || check.reporter.stopped()) return;
-  for (const auto part :
-       {CheckStorages, CheckOccupancy, CheckSegments, CheckExchange, CheckCode, CheckChannels}) {
+  for (const auto part : {CheckStorages, CheckOccupancy, CheckSegments, CheckExchange, CheckCode,
+                          CheckChannels, CheckInPlace}) {
     part(check);
     if (check.reporter.stopped()) return;
   }

@@ -96,6 +96,8 @@ void CheckSegments(ProgramCheck& check);
 void CheckExchange(ProgramCheck& check);
 /// Checks that code of segments reaches what its ops use and nothing else.
 void CheckCode(ProgramCheck& check);
+/// Checks that ops that say they work in place are of a kind, or have kernels, that can.
+void CheckInPlace(ProgramCheck& check);
 /// What names stages and channels is in range and as the mode wants it. False if the order of steps
 /// cannot be found from it.
 bool CheckStages(ProgramCheck& check);

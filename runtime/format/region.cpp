@@ -74,7 +74,10 @@ Region MakeRegion(const TensorInfo& tensor) {
   for (size_t i = 0; i < tensor.dims.size(); ++i) {
     const auto count = static_cast<PlanBytes>(tensor.dims[i]);
     const auto pitch = static_cast<PlanBytes>(tensor.strides[i]) * element;
-    if (count == 0) return region;
+    if (count == 0) {
+      region.distinct = true;
+      return region;
+    }
     if (count == 1) continue;
     if (pitch == 0) {
       region.distinct = false;

@@ -137,6 +137,7 @@ THIRD_PARTY = [
     (r"nlohmann/", r"converter/|sdk/tools/"),
     (r"fmt/", r"converter/|sdk/tools/"),
     (r"CLI/", r"sdk/tools/"),
+    (r"stb/", r"sdk/examples/pictures/"),
     (r"pybind11/", r"python/src/"),
     (r"doctest/|benchmark/", r"tests/"),
 ]

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "runtime/base/config.hpp"
+#include "runtime/ops/op_kind.hpp"
 #include "tests/unit/runtime/format/plan_fixture.hpp"
 
 using namespace tenon;        // NOLINT
@@ -127,6 +128,7 @@ struct Generator {
     OpSpec& op = spec.ops.back();
     auto& output = spec.storages[spec.tensors[static_cast<size_t>(op.outputs[0])].storage];
     const auto& input = spec.storages[spec.tensors[static_cast<size_t>(op.inputs[0])].storage];
+    op.kind = static_cast<uint16_t>(OpKind::kBinary);  // whose output may take over both inputs
     if (output.bytes == input.bytes && Chance(60)) op.in_place = 0;
   }
   void PlaceInPlace() {

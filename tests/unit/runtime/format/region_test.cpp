@@ -82,6 +82,15 @@ TEST_CASE("Region: a channel part of a channels-last tensor is rows with gaps") 
   CHECK(region.bytes == 400);
 }
 
+TEST_CASE("Region: a tensor without elements repeats none, in whatever order its dims stand") {
+  for (const std::vector<int32_t>& dims : {std::vector<int32_t>{2, 0}, {0, 2}}) {
+    const Window window{0, dims, {0, 0}};
+    const Region region = MakeRegion(window.Info());
+    CHECK(region.distinct);
+    CHECK(region.bytes == 0);
+  }
+}
+
 TEST_CASE("Region: says of random windows what listing their bytes says") {
   std::mt19937 random(3);
   for (int i = 0; i < 20000; ++i) {

@@ -1,0 +1,108 @@
+/* Stages are the workers in order, channels lead forward through rings of their own, and whatever
+ * two stages use is in one. */
+#include "tests/second_check/memory.h"
+
+static uint32_t stage_of(const struct program* program, uint32_t segment) {
+  return program->segments[segment].stage;
+}
+
+static bool check_stages(struct program* program) {
+  const struct flat* flat = program->flat;
+  if (program->stage_list.count != program->worker_list.count) {
+    return refuse(program, SECOND_ORDER, "stages are the workers", program->stage_list.count);
+  }
+  for (uint32_t i = 0; i < program->worker_list.count; ++i) {
+    if (flat_value(flat, flat_table(flat, program->stage_list, i), 0, 2, 0) != i) {
+      return refuse(program, SECOND_ORDER, "stages are the workers in order, unlike stage", i);
+    }
+    for (uint32_t step = 0; step < program->steps[i].count; ++step) {
+      if (step_waits(program, i, step).count > 0) {
+        return refuse(program, SECOND_ORDER, "only channels order stages, unlike step", step);
+      }
+    }
+  }
+  for (uint32_t i = 0; i < program->op_list.count; ++i) {
+    if (program->ops[i].worker != stage_of(program, program->ops[i].segment)) {
+      return refuse(program, SECOND_ORDER, "op is not run by its segment's stage", i);
+    }
+  }
+  return true;
+}
+
+static bool check_channel(struct program* program, uint32_t index) {
+  const struct channel* channel = &program->channels[index];
+  if (channel->from >= program->segment_list.count || channel->to >= program->segment_list.count ||
+      stage_of(program, channel->from) >= stage_of(program, channel->to)) {
+    return refuse(program, SECOND_ORDER, "channel leads to no later stage", index);
+  }
+  if (channel->arena >= program->arena_list.count || channel->depth == 0 ||
+      program->arenas[channel->arena].slots != channel->depth ||
+      program->arenas[channel->arena].channel != NOTHING) {
+    return refuse(program, SECOND_OVERLAP, "channel without a ring of its own", index);
+  }
+  program->arenas[channel->arena].channel = index;
+  for (uint32_t i = 0; i < channel->tensors.count; ++i) {
+    const uint32_t tensor = flat_word(program->flat, channel->tensors, i);
+    const struct storage* storage = tensor < program->tensor_list.count
+                                        ? &program->storages[program->tensors[tensor].storage]
+                                        : NULL;
+    if (storage == NULL || storage->home != 0 || storage->index != channel->arena) {
+      return refuse(program, SECOND_BOUNDS, "channel of what is not in its ring", tensor);
+    }
+  }
+  return true;
+}
+
+/* One use of an arena; `owners` has the stage that each belongs to. */
+static bool check_use(struct program* program, const struct use* use, uint32_t* owners) {
+  const uint32_t arena = program->storages[use->storage].index;
+  const uint32_t ring = program->arenas[arena].channel;
+  if (use->op == CALLER) {
+    return ring == NOTHING ||
+           refuse(program, SECOND_OVERLAP, "port in a ring: tensor", use->tensor);
+  }
+  const uint32_t stage = program->ops[use->op].worker;
+  if (ring == NOTHING) {
+    if (owners[arena] == NOTHING) owners[arena] = stage;
+    return owners[arena] == stage ||
+           refuse(program, SECOND_OVERLAP, "used by two stages in no channel: tensor", use->tensor);
+  }
+  const uint32_t from = stage_of(program, program->channels[ring].from);
+  const uint32_t to = stage_of(program, program->channels[ring].to);
+  if (use->writes ? stage != from : stage < from || stage > to) {
+    return refuse(program, SECOND_OVERLAP, "used past its channel: tensor", use->tensor);
+  }
+  return true;
+}
+
+bool check_stage_uses(struct memory* memory) {
+  enum { MOST_ARENAS = 65536 };
+  static uint32_t owners[MOST_ARENAS];
+  struct program* program = memory->program;
+  if (program->mode != PIPELINE) return true;
+  if (program->arena_list.count > MOST_ARENAS) {
+    return refuse(program, SECOND_TOO_LARGE, "too many arenas", program->arena_list.count);
+  }
+  for (uint32_t i = 0; i < program->arena_list.count; ++i) owners[i] = NOTHING;
+  for (uint32_t i = 0; i < memory->count; ++i) {
+    if (!check_use(program, &memory->uses[i], owners)) return false;
+  }
+  return true;
+}
+
+bool check_pipeline(struct program* program) {
+  const bool is_pipeline = program->mode == PIPELINE;
+  if (is_pipeline && !check_stages(program)) return false;
+  if (!is_pipeline && program->channel_list.count > 0) {
+    return refuse(program, SECOND_ORDER, "channels in what is no pipeline", 0);
+  }
+  for (uint32_t i = 0; i < program->channel_list.count; ++i) {
+    if (!check_channel(program, i)) return false;
+  }
+  for (uint32_t i = 0; i < program->arena_list.count; ++i) {
+    if (program->arenas[i].slots > 1 && program->arenas[i].channel == NOTHING) {
+      return refuse(program, SECOND_BOUNDS, "several slots, but no channel, has arena", i);
+    }
+  }
+  return true;
+}

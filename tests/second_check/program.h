@@ -1,0 +1,101 @@
+/* One program of a plan as the parts of the second check look at it. */
+#ifndef TENON_TESTS_SECOND_CHECK_PROGRAM_H
+#define TENON_TESTS_SECOND_CHECK_PROGRAM_H
+
+#include "tests/second_check/flatbuffer.h"
+#include "tests/second_check/second_check.h"
+
+#define NOTHING UINT32_MAX
+/* Who writes inputs and reads outputs. */
+#define CALLER (UINT32_MAX - 1)
+#define PIPELINE 1 /* a mode */
+#define MOST_WORKERS 8
+#define MOST_DIMS 8
+
+struct arena {
+  uint64_t bytes;
+  uint32_t alignment, space, slots;
+  uint32_t channel; /* whose ring it is, or NOTHING */
+};
+
+struct storage {
+  uint64_t offset, bytes;
+  uint32_t home; /* 0: arena, 1: section */
+  uint32_t index;
+};
+
+struct tensor {
+  uint32_t dtype;
+  uint32_t storage;
+  uint64_t offset;
+  struct list dims, strides;
+};
+
+struct op {
+  struct list inputs, outputs;
+  int32_t workspace, in_place;
+  int32_t fallback_kernel, fallback_workspace;
+  uint32_t kernel;
+  uint32_t worker, step, segment, group;
+};
+
+struct segment {
+  uint32_t stage, backend;
+  struct list ops, reads, writes;
+};
+
+struct channel {
+  uint32_t from, to, depth, arena;
+  struct list tensors;
+};
+
+/* Of the whole plan. */
+struct counts {
+  uint32_t spaces, backends, kernels;
+};
+
+struct program {
+  const struct flat* flat;
+  uint64_t file_bytes;
+  uint32_t table;
+  uint32_t mode;
+  struct counts plan;
+  struct list section_list;
+  struct list arena_list, storage_list, tensor_list, op_list, worker_list, segment_list;
+  struct list channel_list, stage_list, input_list, output_list, state_list, group_list;
+  struct list steps[MOST_WORKERS];
+  struct arena* arenas;
+  struct storage* storages;
+  struct tensor* tensors;
+  struct op* ops;
+  struct segment* segments;
+  struct channel* channels;
+  uint64_t* before; /* of each op, a bit for each op that is done when it starts */
+  struct second_answer* answer;
+};
+
+/* Notes what is wrong, and returns false. */
+bool refuse(struct program* program, enum second_class found, const char* reason, uint64_t about);
+
+bool read_program(struct program* program);
+void free_program(struct program* program);
+uint32_t element_bytes(uint32_t dtype); /* 0: no such type */
+/* The step's op and its waits, pairs of words. */
+uint32_t step_op(const struct program* program, uint32_t worker, uint32_t step);
+struct list step_waits(const struct program* program, uint32_t worker, uint32_t step);
+struct list group_ops(const struct program* program, uint32_t group);
+/* Of a vector of structs: word `word` of element `index`, of `words` words each. */
+uint32_t struct_word(const struct program* program, struct list list, uint32_t index,
+                     uint32_t words, uint32_t word);
+
+/* The parts, in this order; each relies on those before. */
+bool check_bounds(struct program* program);
+bool check_schedule(struct program* program);
+bool check_order(struct program* program);
+bool check_memory(struct program* program);
+bool check_pipeline(struct program* program);
+
+/* True if op `a` is done when op `b` starts, however the workers run. After check_order. */
+bool happens_before(const struct program* program, uint32_t a, uint32_t b);
+
+#endif
