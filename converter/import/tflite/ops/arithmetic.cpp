@@ -80,6 +80,18 @@ Status LowerSquaredDifference(Node& node) {
   return node.SetOutput(0, z, x.order);
 }
 
+Status LowerAddN(Node& node) {
+  if (node.InputCount() < 1) return InputError("it has nothing to add");
+  std::vector<int> all;
+  for (int i = 0; i < node.InputCount(); ++i) all.push_back(i);
+  TENON_ASSIGN_OR_RETURN(const Operands x, node.Aligned(all));
+  TensorId sum = x.ids[0];
+  for (size_t i = 1; i < x.ids.size(); ++i) {
+    TENON_ASSIGN_OR_RETURN(sum, node.Binary(BinaryFunction::kAdd, sum, x.ids[i]));
+  }
+  return node.SetOutput(0, sum, x.order);
+}
+
 // SELECT (the older one) also takes a vector of conditions that choose whole rows.
 Status LowerSelect(Node& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId condition, node.Input(0));

@@ -19,14 +19,19 @@ constexpr Integers kExact = Integers::kExact;
 constexpr LoweringRow kRows[] = {
     {Op::ABS, LowerUnary, kExact, LowerQuantizedFunction},
     {Op::ADD, LowerBinary, kExact, LowerQuantizedSum},
+    {Op::ADD_N, LowerAddN, kInFloats},
+    {Op::ARG_MAX, LowerArgExtremum, kExact, LowerArgExtremum},
+    {Op::ARG_MIN, LowerArgExtremum, kExact, LowerArgExtremum},
     {Op::AVERAGE_POOL_2D, LowerPool, kExact, LowerQuantizedPool},
     {Op::BATCH_MATMUL, LowerBatchMatMul, kExact, LowerQuantizedBatchMatMul},
+    {Op::BATCH_TO_SPACE_ND, LowerBatchToSpace, kMoved, nullptr, "one or two spatial dimensions"},
     {Op::BROADCAST_TO, LowerBroadcastTo, kMoved},
     {Op::CAST, LowerCast, kMoved},
     {Op::CEIL, LowerUnary, kInFloats},
     {Op::CONCATENATION, LowerConcatenation, kExact, LowerQuantizedConcatenation},
     {Op::CONV_2D, LowerConv, kExact, LowerQuantizedConv},
     {Op::COS, LowerUnary, kInFloats},
+    {Op::CUMSUM, LowerCumSum, kInFloats},
     {Op::DEPTHWISE_CONV_2D, LowerConv, kExact, LowerQuantizedConv},
     {Op::DEPTH_TO_SPACE, LowerDepthToSpace, kMoved},
     {Op::DEQUANTIZE, LowerDequantize, kExact, LowerDequantize},
@@ -63,6 +68,7 @@ constexpr LoweringRow kRows[] = {
     {Op::MUL, LowerBinary, kExact, LowerQuantizedMul},
     {Op::NEG, LowerUnary, kInFloats},
     {Op::NOT_EQUAL, LowerNotEqual, kInFloats},
+    {Op::ONE_HOT, LowerOneHot, kMoved, nullptr, "depth constant"},
     {Op::PACK, LowerPack, kMoved},
     {Op::PAD, LowerPad, kMoved},
     {Op::PADV2, LowerPad, kMoved},
@@ -79,6 +85,7 @@ constexpr LoweringRow kRows[] = {
     {Op::RESHAPE, LowerReshape, kMoved},
     {Op::RESIZE_BILINEAR, LowerResize, kInFloats},
     {Op::RESIZE_NEAREST_NEIGHBOR, LowerResize, kMoved},
+    {Op::REVERSE_V2, LowerReverse, kMoved},
     {Op::ROUND, LowerUnary, kInFloats},
     {Op::RSQRT, LowerRsqrt, kInFloats},
     {Op::SELECT, LowerSelect, kMoved},
@@ -87,6 +94,7 @@ constexpr LoweringRow kRows[] = {
     {Op::SIN, LowerUnary, kInFloats},
     {Op::SLICE, LowerSlice, kMoved},
     {Op::SOFTMAX, LowerSoftmax, kExact, LowerQuantizedSoftmax},
+    {Op::SPACE_TO_BATCH_ND, LowerSpaceToBatch, kMoved, nullptr, "one or two spatial dimensions"},
     {Op::SPACE_TO_DEPTH, LowerSpaceToDepth, kMoved},
     {Op::SPLIT, LowerSplit, kMoved},
     {Op::SPLIT_V, LowerSplit, kMoved},
@@ -99,15 +107,22 @@ constexpr LoweringRow kRows[] = {
     {Op::SUM, LowerReduce, kExact, LowerQuantizedSumOrMean},
     {Op::TANH, LowerUnary, kExact, LowerQuantizedFunction},
     {Op::TILE, LowerTile, kMoved},
+    {Op::TOPK_V2, LowerTopK, kMoved, nullptr, "K constant"},
     {Op::TRANSPOSE, LowerTranspose, kMoved},
+    {Op::TRANSPOSE_CONV, LowerTransposeConv, kExact, LowerQuantizedTransposeConv},
     {Op::UNPACK, LowerUnpack, kMoved},
 };
+
+/// True of the types of dims and indices.
+bool IsIndex(DType type) { return type == DType::kI32 || type == DType::kI64; }
 
 /// True if all quantized operands stand for numbers in the same way, so that bits may be moved.
 Result<bool> HasOneQuantization(const Node& node) {
   TENON_ASSIGN_OR_RETURN(const Quantization first, node.OutputQuantization(0));
   TENON_ASSIGN_OR_RETURN(const DType dtype, node.OutputDType(0));
   for (int i = 1; i < node.OutputCount(); ++i) {
+    TENON_ASSIGN_OR_RETURN(const DType type, node.OutputDType(i));
+    if (IsIndex(type)) continue;
     TENON_ASSIGN_OR_RETURN(const Quantization other, node.OutputQuantization(i));
     if (!(other == first)) return false;
   }
@@ -115,7 +130,7 @@ Result<bool> HasOneQuantization(const Node& node) {
     TENON_ASSIGN_OR_RETURN(const Quantization other, node.InputQuantization(i));
     if (other.IsNone()) continue;
     TENON_ASSIGN_OR_RETURN(const DType type, node.InputDType(i));
-    if (type == DType::kI32 || type == DType::kI64) continue;  // dims, indices
+    if (IsIndex(type)) continue;
     if (!(other == first) || type != dtype) return false;
   }
   return true;

@@ -12,6 +12,7 @@ namespace tenon::converter::tflite {
 [[nodiscard]] Status LowerFloorDiv(Node& node);
 [[nodiscard]] Status LowerSquaredDifference(Node& node);
 [[nodiscard]] Status LowerSelect(Node& node);
+[[nodiscard]] Status LowerAddN(Node& node);
 
 // quantized_arithmetic.cpp
 [[nodiscard]] Status LowerQuantizedSum(Node& node);  ///< ADD and SUB
@@ -36,6 +37,10 @@ namespace tenon::converter::tflite {
 // window.cpp
 [[nodiscard]] Status LowerConv(Node& node);
 
+// conv_transpose.cpp
+[[nodiscard]] Status LowerTransposeConv(Node& node);
+[[nodiscard]] Status LowerQuantizedTransposeConv(Node& node);
+
 // fully_connected.cpp
 [[nodiscard]] Status LowerFullyConnected(Node& node);
 [[nodiscard]] Status LowerBatchMatMul(Node& node);
@@ -52,6 +57,7 @@ namespace tenon::converter::tflite {
 // reduce.cpp
 [[nodiscard]] Status LowerReduce(Node& node);
 [[nodiscard]] Status LowerQuantizedSumOrMean(Node& node);
+[[nodiscard]] Status LowerCumSum(Node& node);
 
 // normalisation.cpp
 [[nodiscard]] Status LowerSoftmax(Node& node);
@@ -73,6 +79,16 @@ namespace tenon::converter::tflite {
 [[nodiscard]] Status LowerSplit(Node& node);
 [[nodiscard]] Status LowerUnpack(Node& node);
 [[nodiscard]] Status LowerGather(Node& node);
+[[nodiscard]] Status LowerReverse(Node& node);
+
+// selection.cpp
+[[nodiscard]] Status LowerArgExtremum(Node& node);
+[[nodiscard]] Status LowerTopK(Node& node);
+[[nodiscard]] Status LowerOneHot(Node& node);
+
+// space_batch.cpp
+[[nodiscard]] Status LowerSpaceToBatch(Node& node);
+[[nodiscard]] Status LowerBatchToSpace(Node& node);
 
 // shape_ops.cpp
 [[nodiscard]] Status LowerReshape(Node& node);

@@ -23,6 +23,9 @@ namespace tenon::converter::tflite {
 /// As an attribute. Errors: a factor out of the range that fixed point has.
 [[nodiscard]] Result<QuantizedScale> ScaleOf(const FixedPoint& factor);
 
+/// Multipliers and shifts (a constant of each) by which sums become outputs.
+[[nodiscard]] Result<std::vector<TensorId>> Factors(Node& node, const std::vector<double>& factors);
+
 /// y = function(x) for every value x of the input's type, as one lookup; x may be in any order.
 /// Results saturate to `to`.
 [[nodiscard]] Result<TensorId> Lookup(Node& node, TensorId x, DType to,

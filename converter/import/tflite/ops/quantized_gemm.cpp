@@ -45,20 +45,6 @@ Weights MakeSymmetric(Node& node, TensorId w, const Quantization& quantization) 
                            {zero_points.begin(), zero_points.end()})};
 }
 
-/// Multipliers and shifts of factors, one each.
-Result<std::vector<TensorId>> Factors(Node& node, const std::vector<double>& factors) {
-  std::vector<double> multipliers;
-  std::vector<double> shifts;
-  for (const double factor : factors) {
-    TENON_ASSIGN_OR_RETURN(const QuantizedScale scale, ScaleOf(QuantizeMultiplier(factor)));
-    multipliers.push_back(scale.multiplier);
-    shifts.push_back(scale.shift);
-  }
-  const Shape shape = VectorShape(factors.size());
-  return std::vector<TensorId>{node.Constant("multiplier", DType::kI32, shape, multipliers),
-                               node.Constant("shift", DType::kI8, shape, shifts)};
-}
-
 /// From sums to outputs. Where there is one scale for all, TFLite's GEMM kernels multiply the
 /// scales in floats; convolutions of i8 take the way of one scale a channel, in doubles.
 std::vector<double> FactorsOf(const Quantization& x, const Quantization& w, const Quantization& y,
@@ -113,6 +99,19 @@ Status InFloats(Node& node, Status (*lower)(Node&)) {
 }
 
 }  // namespace
+
+Result<std::vector<TensorId>> Factors(Node& node, const std::vector<double>& factors) {
+  std::vector<double> multipliers;
+  std::vector<double> shifts;
+  for (const double factor : factors) {
+    TENON_ASSIGN_OR_RETURN(const QuantizedScale scale, ScaleOf(QuantizeMultiplier(factor)));
+    multipliers.push_back(scale.multiplier);
+    shifts.push_back(scale.shift);
+  }
+  const Shape shape = VectorShape(factors.size());
+  return std::vector<TensorId>{node.Constant("multiplier", DType::kI32, shape, multipliers),
+                               node.Constant("shift", DType::kI8, shape, shifts)};
+}
 
 // Where only the weights are integers, they are made real: what TFLite computes with then depends
 // on the range of each input.

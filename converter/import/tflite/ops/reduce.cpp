@@ -1,4 +1,4 @@
-// MEAN, SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD.
+// MEAN, SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD and CUMSUM.
 #include "converter/import/tflite/ops/quantized.hpp"
 #include "tflite_subset_generated.h"
 
@@ -100,6 +100,21 @@ Status LowerQuantizedSumOrMean(Node& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId result,
                          node.Emit(OpKind::kQuantizedReduce, {reduce.x}, Attributes(attributes)));
   return Finish(node, reduce, result);
+}
+
+Status LowerCumSum(Node& node) {
+  const auto* options = node.stored().builtin_options_as_CumsumOptions();
+  const Order order = node.OrderOf(0);
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0, order));
+  TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> axes, node.Ints(1));
+  if (axes.size() != 1) return InputError("its axis is no scalar");
+  TENON_ASSIGN_OR_RETURN(const int32_t axis, node.Axis(axes.front(), node.ShapeOf(x).rank));
+  CumSumAttributes attributes;
+  attributes.axis = AxisIn(order, axis);
+  attributes.exclusive = options != nullptr && options->exclusive() ? 1 : 0;
+  attributes.reverse = options != nullptr && options->reverse() ? 1 : 0;
+  TENON_ASSIGN_OR_RETURN(const TensorId y, node.Emit(OpKind::kCumSum, {x}, Attributes(attributes)));
+  return node.SetOutput(0, y, order);
 }
 
 }  // namespace tenon::converter::tflite

@@ -1,4 +1,4 @@
-// SLICE, STRIDED_SLICE, SPLIT, SPLIT_V, UNPACK and GATHER.
+// SLICE, STRIDED_SLICE, SPLIT, SPLIT_V, UNPACK, REVERSE_V2 and GATHER.
 #include <algorithm>
 
 #include "converter/import/tflite/ops/ops.hpp"
@@ -180,6 +180,24 @@ Status LowerUnpack(Node& node) {
     TENON_RETURN_IF_ERROR(node.SetOutput(i, part));
   }
   return {};
+}
+
+Status LowerReverse(Node& node) {
+  const Order order = node.OrderOf(0);
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0, order));
+  TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> axes, node.Ints(1));
+  const Shape shape = node.ShapeOf(x);
+  SliceAttributes attributes = Everything(shape);
+  for (const int64_t value : axes) {
+    TENON_ASSIGN_OR_RETURN(int32_t axis, node.Axis(value, shape.rank));
+    axis = AxisIn(order, axis);
+    if (shape[axis] < 2) continue;
+    if (attributes.steps[axis] < 0) return InputError("axis {} is given twice", value);
+    attributes.begins[axis] = shape[axis] - 1;
+    attributes.steps[axis] = -1;
+  }
+  TENON_ASSIGN_OR_RETURN(const TensorId y, node.Slice(x, attributes));
+  return node.SetOutput(0, y, order);
 }
 
 Status LowerGather(Node& node) {
