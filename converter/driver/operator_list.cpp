@@ -9,6 +9,7 @@ namespace tenon::converter {
 std::vector<ImportedOperator> ImportedOperators() {
   std::vector<ImportedOperator> operators = OnnxOperators();
   for (ImportedOperator& one : TfliteOperators()) operators.push_back(std::move(one));
+  for (ImportedOperator& one : CaffeOperators()) operators.push_back(std::move(one));
   return operators;
 }
 

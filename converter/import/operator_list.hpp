@@ -7,7 +7,7 @@
 namespace tenon::converter {
 
 struct ImportedOperator {
-  std::string format;  ///< of the model file: onnx, tflite
+  std::string format;  ///< of the model file: onnx, tflite, caffe
   std::string domain;  ///< ai.onnx, com.microsoft, ...; empty where the format has no domains
   std::string name;
   std::string limits;  ///< what of the operator is refused, in words; empty: nothing
@@ -18,6 +18,7 @@ struct ImportedOperator {
 /// In order of domain and name.
 [[nodiscard]] std::vector<ImportedOperator> OnnxOperators();
 [[nodiscard]] std::vector<ImportedOperator> TfliteOperators();
+[[nodiscard]] std::vector<ImportedOperator> CaffeOperators();
 
 /// Of all formats, one after the other.
 [[nodiscard]] std::vector<ImportedOperator> ImportedOperators();

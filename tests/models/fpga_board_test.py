@@ -96,6 +96,30 @@ class FpgaBoardTest(unittest.TestCase):
             arguments += ["--expect", f"{path.stem}={path}"]
         return arguments
 
+    def test_diff_sees_every_op_where_each_is_a_segment_of_its_own(self):
+        if "sweep" in sys.argv[3:]:
+            self.skipTest("one model is enough")
+        model = "models/mlperf_kws_dscnn/kws_int8.tflite"
+        plan = self.convert(model + " --aggregate=off", "x86-64-fpga")
+        found, report = json.loads(self.tenon(0, "inspect", plan, "--json")), self.folder / "diff.json"
+        board = {"XILINX_XRT": str(BOARD)}
+        self.tenon(0, "diff", plan, SHARED / model, "--json", report, **board)
+        compared = json.loads(report.read_text())
+        on_fpga = {op["name"]: op for op in found["ops"] if op["backend"] == "fpga"}
+        seen = {tensor["op"] for tensor in compared["tensors"]}
+        self.assertIsNone(compared["first"])
+        self.assertGreaterEqual(len(seen & on_fpga.keys()), len(on_fpga) - 1)
+        spare = self.convert(model + " --fallback", "x86-64-fpga")
+        self.tenon(0, "diff", spare, "--json", report, **board)  # alone: beside the CPU's kernels
+        self.assertIsNone(json.loads(report.read_text())["first"])
+        plan = self.convert(model + " --aggregate=off", "x86-64-fpga")
+        name = sorted(seen & on_fpga.keys())[len(on_fpga) // 2]
+        [tensor] = [t for t in found["tensors"] if t["name"] == on_fpga[name]["outputs"][0]]
+        wrong = self.folder / "wrong.npy"
+        write_npy(wrong, tensor["dtype"], tensor["shape"], b"\1" * tensor["bytes"])
+        self.tenon(1, "diff", plan, "--expect", f"{tensor['name']}={wrong}", "--json", report, **board)
+        self.assertEqual(json.loads(report.read_text())["first"], name)
+
     def test_models_are_bit_exact_with_one_start_for_each_segment(self):
         counters = self.folder / "counters.json"
         board = {"XILINX_XRT": str(BOARD), "TENON_FPGA_SIM_COUNTERS": str(counters)}

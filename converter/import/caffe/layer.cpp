@@ -103,6 +103,18 @@ Result<TensorId> Layer::Transpose(TensorId x, const std::vector<int32_t>& permut
   return Emit(OpKind::kTranspose, {x}, Attributes(attributes));
 }
 
+Result<TensorId> Layer::Slice(TensorId x, const SliceAttributes& attributes) {
+  return Emit(OpKind::kSlice, {x}, Attributes(attributes));
+}
+
+Result<TensorId> Layer::Expand(TensorId x, const Shape& shape) {
+  if (shape == ShapeOf(x)) return x;
+  ExpandAttributes attributes;
+  attributes.rank = shape.rank;
+  std::copy_n(shape.dims, shape.rank, attributes.dims);
+  return Emit(OpKind::kExpand, {x}, Attributes(attributes));
+}
+
 Result<TensorId> Layer::Unary(TensorId x, UnaryFunction function, float a, float b) {
   return Emit(OpKind::kUnary, {x}, Attributes(UnaryAttributes{function, a, b}));
 }

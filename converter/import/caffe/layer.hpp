@@ -45,6 +45,8 @@ class Layer {
   /// These leave out what would change nothing.
   [[nodiscard]] Result<TensorId> Reshape(TensorId x, const std::vector<int64_t>& dims);
   [[nodiscard]] Result<TensorId> Transpose(TensorId x, const std::vector<int32_t>& permutation);
+  [[nodiscard]] Result<TensorId> Slice(TensorId x, const SliceAttributes& attributes);
+  [[nodiscard]] Result<TensorId> Expand(TensorId x, const Shape& shape);
   [[nodiscard]] Result<TensorId> Unary(TensorId x, UnaryFunction function, float a = 0,
                                        float b = 0);
   [[nodiscard]] Result<TensorId> Binary(BinaryFunction function, TensorId x, TensorId y);

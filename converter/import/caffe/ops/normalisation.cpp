@@ -127,8 +127,12 @@ Status LowerSoftmax(Layer& layer) {
 }
 
 constexpr LoweringRow kRows[] = {
-    {"BatchNorm", LowerBatchNorm}, {"Bias", LowerBias},   {"LRN", LowerLrn},
-    {"Normalize", LowerNormalize}, {"Scale", LowerScale}, {"Softmax", LowerSoftmax},
+    {"BatchNorm", LowerBatchNorm, "statistics as trained"},
+    {"Bias", LowerBias},
+    {"LRN", LowerLrn, "across channels"},
+    {"Normalize", LowerNormalize},
+    {"Scale", LowerScale},
+    {"Softmax", LowerSoftmax},
 };
 
 }  // namespace

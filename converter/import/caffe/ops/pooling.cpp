@@ -41,7 +41,7 @@ Status LowerPooling(Layer& layer) {
   return layer.SetTop(0, y);
 }
 
-constexpr LoweringRow kRows[] = {{"Pooling", LowerPooling}};
+constexpr LoweringRow kRows[] = {{"Pooling", LowerPooling, "maximum and average"}};
 
 }  // namespace
 

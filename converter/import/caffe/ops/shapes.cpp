@@ -219,10 +219,16 @@ Status LowerUpsample(Layer& layer) {
 }
 
 constexpr LoweringRow kRows[] = {
-    {"Concat", LowerConcat},     {"Dropout", LowerIdentity}, {"Flatten", LowerFlatten},
-    {"Interp", LowerInterp},     {"Permute", LowerPermute},  {"Reshape", LowerReshape},
-    {"Silence", LowerSilence},   {"Slice", LowerSlice},      {"Split", LowerIdentity},
-    {"Upsample", LowerUpsample},
+    {"Concat", LowerConcat},
+    {"Dropout", LowerIdentity},
+    {"Flatten", LowerFlatten},
+    {"Interp", LowerInterp, "bilinear, corners on corners; without padding"},
+    {"Permute", LowerPermute},
+    {"Reshape", LowerReshape},
+    {"Silence", LowerSilence},
+    {"Slice", LowerSlice},
+    {"Split", LowerIdentity},
+    {"Upsample", LowerUpsample, "a whole scale, pixels repeated"},
 };
 
 }  // namespace

@@ -197,5 +197,49 @@ TEST_CASE("Caffe: parameters out of range are refused with the layer's name") {
         "error: layer 'l' (Slice): its slice points do not rise inside the 4 elements");
 }
 
+TEST_CASE("Caffe: a transposed convolution is one that makes all phases of the output") {
+  CaffeModel model({1, 2, 3, 3}, Layer("Deconvolution",
+                                       "convolution_param { num_output: 1 kernel_size: 4 pad: 1 "
+                                       "stride: 2 bias_term: false }"));
+  model.Weights("l", std::vector<float>(32, 1), {2, 1, 4, 4});
+  const std::string text = model.Text();
+  CHECK(text.find("= conv(%x, ") != std::string::npos);
+  CHECK(text.find("%y: f32[1,1,6,6] = slice(") != std::string::npos);
+}
+
+/// A detector's last layer for 2 boxes and 3 classes: x has the locations.
+std::string Detections(const std::string& parameters) {
+  return "layer { name: \"c\" type: \"Power\" bottom: \"x\" top: \"c\" }"
+         "layer { name: \"cut\" type: \"Slice\" bottom: \"c\" top: \"loc\" top: \"conf\" top: "
+         "\"rest\" slice_param { axis: 1 slice_point: 8 slice_point: 14 } }"
+         "layer { name: \"p\" type: \"Reshape\" bottom: \"rest\" top: \"p\" reshape_param { shape "
+         "{ dim: 1 dim: 2 dim: 8 } } }"
+         "layer { name: \"l\" type: \"DetectionOutput\" bottom: \"loc\" bottom: \"conf\" bottom: "
+         "\"p\" top: \"y\" detection_output_param { num_classes: 3 " +
+         parameters + " } }";
+}
+
+TEST_CASE("Caffe: detections have as many rows as may be kept") {
+  const auto rows = [](const std::string& parameters) {
+    const std::string text = CaffeModel({1, 30}, Detections(parameters)).Text();
+    const size_t at = text.rfind("%y: f32[1,1,");
+    return at == std::string::npos ? text : text.substr(at + 12, text.find(']', at) - at - 12);
+  };
+  CHECK(rows("keep_top_k: 3") == "3,7");
+  CHECK(rows("keep_top_k: -1") == "4,7");
+  CHECK(rows("keep_top_k: 9 background_label_id: -1") == "6,7");
+  CHECK(rows("nms_param { top_k: 1 }") == "2,7");
+}
+
+TEST_CASE("Caffe: what DetectionOutput cannot do here is refused") {
+  const auto refusal = [](const std::string& parameters) {
+    return CaffeModel({1, 30}, Detections(parameters)).Text();
+  };
+  CHECK(refusal("share_location: false").find("share_location: false is not supported") !=
+        std::string::npos);
+  CHECK(refusal("nms_param { eta: 0.5 }").find("an eta below 1 is not supported") !=
+        std::string::npos);
+}
+
 }  // namespace
 }  // namespace tenon::converter::test

@@ -108,6 +108,6 @@ constexpr LoweringRow kRows[] = {{"PriorBox", LowerPriorBox}};
 
 }  // namespace
 
-constexpr Span<const LoweringRow> kDetectionRows = kRows;
+constexpr Span<const LoweringRow> kPriorBoxRows = kRows;
 
 }  // namespace tenon::converter::caffe
