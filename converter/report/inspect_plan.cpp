@@ -217,9 +217,15 @@ class Inspector {
     Json segments = Json::array();
     for (size_t i = 0; i < program_.segment_count(); ++i) {
       const SegmentInfo segment = program_.segment(i);
+      std::vector<std::string> writes;
+      for (const uint32_t tensor : segment.writes) {
+        writes.emplace_back(program_.tensor(tensor).name);
+      }
       segments.push_back({{"backend", plan_.backend(segment.backend)},
                           {"ops", std::vector<uint32_t>(segment.ops.begin(), segment.ops.end())},
-                          {"stage", segment.stage}});
+                          {"stage", segment.stage},
+                          {"writes", writes},
+                          {"code", program_.segment_code_count(i) > 0}});
     }
     return segments;
   }

@@ -7,7 +7,7 @@
 """
 
 from tenon._api import Op, Plan, Port, Session, Stream, backends, run
-from tenon._command import bench, check, convert, inspect, quantize
+from tenon._command import bench, check, convert, diff, inspect, quantize
 from tenon._errors import (ConversionError, DeviceError, DoesNotFit, InputRefused, TenonError,
                            UsageError)
 from tenon._runtime import version as _version
@@ -16,4 +16,4 @@ __version__ = _version()
 
 __all__ = ["ConversionError", "DeviceError", "DoesNotFit", "InputRefused", "Op", "Plan", "Port",
            "Session", "Stream", "TenonError", "UsageError", "backends", "bench", "check", "convert",
-           "inspect", "quantize", "run"]
+           "diff", "inspect", "quantize", "run"]

@@ -135,3 +135,30 @@ def bench(plan: Path, **more: Any) -> dict[str, Any]:
         call(["bench", os.fspath(plan), f"--json={file}", *options(more)])
         figures: dict[str, Any] = json.loads(file.read_text())
         return figures
+
+
+def diff(plan: Path, other: Optional[Path] = None, *,
+         inputs: Optional[Mapping[str, numpy.ndarray]] = None,
+         expect: Optional[Mapping[str, numpy.ndarray]] = None, **more: Any) -> dict[str, Any]:
+    """Where two runs part (`tenon diff --json`): "first" is the name of the first op that parts, or
+    None; "tensors" has every tensor compared.
+
+    The plan is compared with `other`, a plan or a model, with the arrays of `expect`, tensors or
+    outputs by name, or, without either, with itself run by the portable kernels. `inputs` by name;
+    those left out are made. `more`: snr=60."""
+    with tempfile.TemporaryDirectory(prefix="tenon-") as name:
+        folder = pathlib.Path(name)
+        words = ["diff", os.fspath(plan)] + ([] if other is None else [os.fspath(other)])
+        for option, arrays in (("input", inputs), ("expect", expect)):
+            for port, array in (arrays or {}).items():
+                file = folder / f"array_{len(words)}.npy"
+                numpy.save(file, numpy.ascontiguousarray(array))
+                words.append(f"--{option}={port}={file}")
+        report = folder / "diff.json"
+        try:
+            call(words + [f"--json={report}"] + options(more))
+        except _errors.TenonError:
+            if not report.is_file():  # else the two part, which is an answer
+                raise
+        answer: dict[str, Any] = json.loads(report.read_text())
+        return answer

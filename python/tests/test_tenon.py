@@ -100,6 +100,16 @@ class ConversionTest(WithPlan):
         figures = tenon.bench(self.file, iterations=20)
         self.assertGreater(figures["latency_ms"]["median"], 0)
 
+    def test_diff_names_the_output_that_parts_and_nothing_where_all_agrees(self):
+        agrees = tenon.diff(self.file, inputs={"image": self.image})
+        self.assertIsNone(agrees["first"])
+        self.assertGreater(len(agrees["tensors"]), 3)
+        wrong = tenon.diff(self.file, inputs={"image": self.image},
+                           expect={"probability": numpy.zeros((1, 10), "f4")})
+        self.assertTrue(any(tensor["parts"] for tensor in wrong["tensors"]))
+        with self.assertRaises(tenon.InputRefused):
+            tenon.diff("missing.tenon")
+
     def test_a_damaged_plan_is_refused(self):
         damaged = self.path / "damaged.tenon"
         damaged.write_bytes(self.file.read_bytes()[: self.file.stat().st_size // 2])

@@ -58,6 +58,13 @@ Status DeviceQueue::AddSignal(const SharedTensor& tensor, size_t step) {
 
 Status DeviceQueue::Submit() { return api_->submit(queue_); }
 
+Status DeviceQueue::Show(const SharedTensor& tensor, Deadline deadline) {
+  void* event = nullptr;
+  TENON_RETURN_IF_ERROR(api_->signal(queue_, tensor, &event));
+  TENON_RETURN_IF_ERROR(api_->drain(queue_, deadline));
+  return api_->wait(queue_, event, deadline);
+}
+
 Status DeviceQueue::WaitFor(size_t step, Deadline deadline) {
   while (done() <= step) {
     if (first_ == end_) return Drain(deadline);

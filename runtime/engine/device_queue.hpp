@@ -48,6 +48,8 @@ class DeviceQueue {
   /// `step` has been enqueued last. With `tensor.planned` null: only the moment counts.
   Status AddSignal(const SharedTensor& tensor, size_t step);
   Status Submit();
+  /// Waits until all that is enqueued is done and the host has the tensor.
+  Status Show(const SharedTensor& tensor, Deadline deadline);
   /// Notes that the steps below `steps` are being enqueued.
   void SetEnqueued(size_t steps) {
     enqueued_ = steps;

@@ -19,6 +19,10 @@ struct OpTimer {
 
 struct RunOptions {
   const OpTimer* timer = nullptr;
+  /// With a timer: what an op of a device wrote is there for the host before the op is recorded,
+  /// tensors that only ops of its segment read included; of a segment that is run by code, what
+  /// leaves it.
+  bool shows_tensors = false;
   /// No wait for a device lasts beyond this moment.
   Deadline deadline = kNoDeadline;
 };

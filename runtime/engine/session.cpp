@@ -94,6 +94,7 @@ void Session::SetTimeout(uint64_t nanoseconds, uint64_t (*clock_nanoseconds)()) 
 
 Status Session::Run(const RunOptions& options) {
   RunOptions limited = options;
+  limited.shows_tensors = shows_tensors_;
   if (limited.deadline == kNoDeadline && timeout_ != 0) {
     const uint64_t now = clock_();
     if (timeout_ < kNoDeadline - now) limited.deadline = now + timeout_;

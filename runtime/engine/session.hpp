@@ -50,6 +50,8 @@ class Session {
   }
   /// Told whenever the CPU takes over from a device that failed.
   void SetNoticeSink(const NoticeSink& sink);
+  /// Runs with a timer show what every op of a device writes (RunOptions::shows_tensors).
+  void ShowTensors(bool shows) { shows_tensors_ = shows; }
   /// A run whose options say nothing else has `nanoseconds` from its start, by a clock that devices
   /// share: the monotonic one. 0: as long as it takes. The clock may be null then.
   void SetTimeout(uint64_t nanoseconds, uint64_t (*clock_nanoseconds)());
@@ -84,6 +86,7 @@ class Session {
   Span<WorkerRun> workers_;
   uint64_t timeout_ = 0;
   uint64_t (*clock_)() = nullptr;
+  bool shows_tensors_ = false;
 };
 
 }  // namespace tenon

@@ -336,7 +336,9 @@ Status WorkerRun::EnqueueCode(size_t segment, void* code) {
   if (timer == nullptr) return OkStatus();
   TENON_RETURN_IF_ERROR(queue_.Drain(options_.deadline));
   const uint64_t end = timer->clock_nanoseconds(timer->context);
-  timer->record(timer->context, plan_->program().segment(segment).ops[0], end - start);
+  const SegmentInfo info = plan_->program().segment(segment);
+  if (options_.shows_tensors) TENON_RETURN_IF_ERROR(ShowWhatLeaves(info));
+  timer->record(timer->context, info.ops[0], end - start);
   return OkStatus();
 }
 
@@ -362,8 +364,40 @@ Status WorkerRun::Timed(const BoundOp& op, void* state, const TensorView* tensor
   const uint64_t start = timer->clock_nanoseconds(timer->context);
   TENON_RETURN_IF_ERROR(op.kernel->run(call));
   if (is_of_device) TENON_RETURN_IF_ERROR(queue_.Drain(options_.deadline));
-  timer->record(timer->context, index, timer->clock_nanoseconds(timer->context) - start);
+  const uint64_t end = timer->clock_nanoseconds(timer->context);
+  if (is_of_device && options_.shows_tensors) TENON_RETURN_IF_ERROR(ShowOutputs(op));
+  timer->record(timer->context, index, end - start);
   return OkStatus();
+}
+
+Status WorkerRun::ShowOutputs(const BoundOp& op) {
+  for (const int32_t output : op.outputs) {
+    if (output >= 0) TENON_RETURN_IF_ERROR(ShowTensor(static_cast<uint32_t>(output)));
+  }
+  return OkStatus();
+}
+
+/// What ops outside a segment read: the rest may never leave the device's own memory.
+Status WorkerRun::ShowWhatLeaves(const SegmentInfo& segment) {
+  for (const uint32_t tensor : segment.writes) TENON_RETURN_IF_ERROR(ShowTensor(tensor));
+  const uint32_t own = plan_->ops()[segment.ops[0]].segment;
+  for (const BoundOp& reader : plan_->ops()) {
+    if (reader.segment == own) continue;
+    for (const int32_t input : reader.inputs) {
+      bool is_ours = false;
+      for (const uint32_t op : segment.ops) {
+        is_ours |= input >= 0 && Contains(plan_->ops()[op].outputs, static_cast<uint32_t>(input));
+      }
+      if (is_ours) TENON_RETURN_IF_ERROR(ShowTensor(static_cast<uint32_t>(input)));
+    }
+  }
+  return OkStatus();
+}
+
+/// Where the host has it: what the plan gives others at the end of the segment goes there too.
+Status WorkerRun::ShowTensor(uint32_t tensor) {
+  const SharedTensor shared{&addresses_->planned()[tensor], addresses_->host()[tensor].data};
+  return queue_.Show(shared, options_.deadline);
 }
 
 Status WorkerRun::WaitFor(size_t step) {

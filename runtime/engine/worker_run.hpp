@@ -95,6 +95,9 @@ class WorkerRun {
   Status Enqueue(size_t end);
   Status EnqueueCode(size_t segment, void* code);
   Status EnqueueGroup(void* group, size_t end);
+  Status ShowOutputs(const BoundOp& op);
+  Status ShowWhatLeaves(const SegmentInfo& segment);
+  Status ShowTensor(uint32_t tensor);
   Status Timed(const BoundOp& op, void* state, const TensorView* tensors, uint32_t index);
   [[nodiscard]] Status Failure(const Status& reason, size_t step) const;
   void Notify(const Status& failure);

@@ -124,7 +124,7 @@ endif()
 set(package_headers sdk/include/tenon/backend.hpp sdk/include/tenon/stream.h
   sdk/include/tenon/tenon.h sdk/include/tenon/version.h)
 if(NOT TENON_FIRMWARE)
-  list(APPEND package_headers sdk/include/tenon/tenon.hpp)
+  list(APPEND package_headers sdk/include/tenon/debug.h sdk/include/tenon/tenon.hpp)
 endif()
 if(TENON_CONVERTER)
   set(converter_targets "")

@@ -1,6 +1,7 @@
 // The part of tenon.h for plans with several programs, devices and packed weights, and for names of
 // numbers: not in firmware.
 #include "sdk/src/handles.hpp"
+#include "tenon/debug.h"
 
 using tenon::sdk::CheckOpen;
 using tenon::sdk::IsLoaded;
@@ -72,6 +73,10 @@ void tenon_session_set_notice(tenon_session* session,
   if (!CheckOpen(session).ok()) return;
   session->session.report = report;
   session->session.context = context;
+}
+
+void tenon_session_show_tensors(tenon_session* session, int32_t shows) {
+  if (CheckOpen(session).ok()) session->session.ShowTensors(shows != 0);
 }
 
 const char* tenon_session_notice(const tenon_session* session) {

@@ -1,13 +1,12 @@
 // tenon diff: where two plans, a plan and its model, or a plan and arrays part, op by op.
 #include <CLI/CLI.hpp>
-#include <cmath>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "sdk/tools/diff_values.hpp"
+#include "sdk/tools/backend_files.hpp"
+#include "sdk/tools/diff_compare.hpp"
 #include "sdk/tools/files.hpp"
 #include "sdk/tools/temporary_folder.hpp"
 #include "sdk/tools/tool.hpp"
@@ -28,92 +27,6 @@ struct DiffOptions {
   bool portable = false;
   std::string json;
 };
-
-/// How far a tensor is from what it should be.
-struct Distance {
-  double snr_db = INFINITY;  ///< infinite: equal
-  size_t worst = 0;          ///< index of the element with the largest difference
-  double got = 0;
-  double expected = 0;
-  size_t different = 0;  ///< elements
-};
-
-Distance Compare(const std::vector<double>& got, const std::vector<double>& expected) {
-  Distance distance;
-  double signal = 0;
-  double noise = 0;
-  double largest = -1;
-  for (size_t i = 0; i < got.size(); ++i) {
-    const bool same = got[i] == expected[i] || (std::isnan(got[i]) && std::isnan(expected[i]));
-    const double raw = same ? 0 : std::abs(got[i] - expected[i]);
-    const double difference = std::isnan(raw) ? INFINITY : raw;
-    if (std::isfinite(expected[i])) signal += expected[i] * expected[i];
-    noise += difference * difference;
-    distance.different += same ? 0 : 1;
-    if (difference <= largest) continue;
-    largest = difference;
-    distance.worst = i;
-    distance.got = got[i];
-    distance.expected = expected[i];
-  }
-  if (noise > 0) distance.snr_db = signal > 0 ? 10 * std::log10(signal / noise) : -INFINITY;
-  return distance;
-}
-
-struct Row {
-  std::string tensor;
-  std::optional<size_t> op;  ///< of plan A; none: an output that no op seen has written
-  Distance distance;
-  bool parts = false;
-};
-
-/// Integers have one right value; floats depend on the order of sums.
-bool Parts(const SeenTensor& tensor, const Distance& distance, const DiffOptions& options) {
-  if (tensor.dtype > TENON_F64) return distance.different > 0;
-  return distance.snr_db < options.snr_db;
-}
-
-std::optional<Row> RowOf(const SeenTensor& got, const SeenTensor& expected,
-                         const DiffOptions& options) {
-  if (got.dtype != expected.dtype || got.shape != expected.shape) return std::nullopt;
-  Row row{got.name, got.op, {}, false};
-  row.distance = Compare(ToDoubles(got.dtype, got.bytes.data(), got.bytes.size()),
-                         ToDoubles(expected.dtype, expected.bytes.data(), expected.bytes.size()));
-  row.parts = Parts(got, row.distance, options);
-  return row;
-}
-
-struct Comparison {
-  std::vector<Row> rows;    ///< in the order in which plan A writes them
-  size_t not_compared = 0;  ///< tensors of A that B has not, or in another type or shape
-};
-
-Comparison CompareAll(const SeenRun& a, const std::map<std::string, SeenTensor>& expected,
-                      const std::map<std::string, SeenTensor>& expected_outputs,
-                      const DiffOptions& options) {
-  Comparison comparison;
-  const auto add = [&](const SeenTensor& tensor, const std::map<std::string, SeenTensor>& others,
-                       bool is_output) {
-    const auto found = others.find(tensor.name);
-    std::optional<Row> row;
-    if (found != others.end()) row = RowOf(tensor, found->second, options);
-    if (!row) {
-      ++comparison.not_compared;
-      return;
-    }
-    if (is_output) row->op.reset();
-    comparison.rows.push_back(std::move(*row));
-  };
-  for (const SeenTensor& tensor : a.tensors) add(tensor, expected, false);
-  for (const SeenTensor& tensor : a.outputs) add(tensor, expected_outputs, true);
-  return comparison;
-}
-
-std::map<std::string, SeenTensor> ByName(const std::vector<SeenTensor>& tensors) {
-  std::map<std::string, SeenTensor> by_name;
-  for (const SeenTensor& tensor : tensors) by_name[tensor.name] = tensor;
-  return by_name;
-}
 
 /// By its name too, so that a damaged plan is not read as a model.
 bool IsPlan(const std::string& path) {
@@ -143,11 +56,24 @@ std::vector<uint8_t> ReferencePlan(const DiffOptions& options) {
   return (*std::move(converted)).bytes;
 }
 
+RunToSee RunOf(const std::string& plan, const DiffOptions& options) {
+  RunToSee run{plan, options.inputs, RunToSee::Kernels::kPlanned, {}};
+  if (options.portable) run.kernels = RunToSee::Kernels::kPortable;
+  return run;
+}
+
+/// Plan B, the model, or, without either, plan A by the reference kernels.
 SeenRun RunOther(const DiffOptions& options) {
-  if (IsPlan(options.b)) return RunAndSee(options.b, {options.inputs}, options.portable);
+  if (options.b.empty()) {
+    return RunAndSee({options.a, options.inputs, RunToSee::Kernels::kReference, {}});
+  }
+  if (IsPlan(options.b)) return RunAndSee(RunOf(options.b, options));
   const TemporaryFolder folder;
   const std::vector<uint8_t> plan = ReferencePlan(options);
-  return RunAndSee(folder.Write(0, plan.data(), plan.size()), {options.inputs}, /*portable=*/true);
+  return RunAndSee({folder.Write(0, plan.data(), plan.size()),
+                    options.inputs,
+                    RunToSee::Kernels::kPortable,
+                    {}});
 }
 
 std::vector<SeenTensor> ReadArrays(const DiffOptions& options) {
@@ -173,7 +99,8 @@ std::string Describe(const SeenRun& run, const Row& row) {
                      row.tensor, snr, d.different, d.worst, d.got, d.expected);
 }
 
-Json ToJson(const SeenRun& run, const Comparison& comparison, const Row* first) {
+Json ToJson(const SeenRun& run, const Comparison& comparison) {
+  const Row* first = comparison.First();
   Json json;
   json["first"] = first == nullptr || !first->op ? Json(nullptr) : Json(run.ops[*first->op].name);
   json["unseen_ops"] = run.unseen;
@@ -191,34 +118,39 @@ Json ToJson(const SeenRun& run, const Comparison& comparison, const Row* first) 
   return json;
 }
 
+Comparison CompareRuns(const SeenRun& a, const DiffOptions& options) {
+  if (!options.arrays.empty()) {
+    const std::vector<SeenTensor> arrays = ReadArrays(options);
+    return CompareAll(a, arrays, arrays, options.snr_db);
+  }
+  const SeenRun b = RunOther(options);
+  return CompareAll(a, b.tensors, b.outputs, options.snr_db);
+}
+
 void Diff(const DiffOptions& options) {
-  if (options.b.empty() == options.arrays.empty()) {
+  if (!options.b.empty() && !options.arrays.empty()) {
     Fail(kUsage, "compare with one thing: a second plan, a model, or --expect NAME=FILE.npy");
   }
-  const SeenRun a = RunAndSee(options.a, {options.inputs}, options.portable);
-  Comparison comparison;
-  if (!options.b.empty()) {
-    const SeenRun b = RunOther(options);
-    comparison = CompareAll(a, ByName(b.tensors), ByName(b.outputs), options);
-  } else {
-    const auto arrays = ByName(ReadArrays(options));
-    comparison = CompareAll(a, arrays, arrays, options);
-  }
+  const SeenRun a = RunAndSee(RunOf(options.a, options));
+  const Comparison comparison = CompareRuns(a, options);
   if (comparison.rows.empty()) Fail(kUsage, "nothing to compare: no tensor has the same name");
-  const Row* first = nullptr;
   for (const Row& row : comparison.rows) {
-    if (row.parts && first == nullptr) first = &row;
     if (row.parts || options.all) std::cout << Describe(a, row) << '\n';
   }
   std::cout << fmt::format("{} tensors compared, {} without a counterpart", comparison.rows.size(),
                            comparison.not_compared);
-  if (a.unseen > 0) std::cout << fmt::format("; {} ops on devices are not seen", a.unseen);
+  if (a.unseen > 0) {
+    std::cout << fmt::format(
+        "; {} ops inside segments that a device runs as one are not seen (convert with "
+        "--aggregate=off)",
+        a.unseen);
+  }
   std::cout << '\n';
   if (!options.json.empty()) {
-    WriteFile(
-        options.json,
-        ToJson(a, comparison, first).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+    WriteFile(options.json,
+              ToJson(a, comparison).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   }
+  const Row* first = comparison.First();
   if (first == nullptr) return;
   std::cout << (first->op ? "first to part: op " : "first to part: ") << Describe(a, *first)
             << '\n';
@@ -232,9 +164,11 @@ void AddDiff(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "diff",
       "Runs a plan and compares what its ops compute with another plan, with its model (portable "
-      "kernels, the model's order), or with arrays; names the first op that parts.");
+      "kernels, the model's order), with arrays or, alone, with the same plan run by the portable "
+      "CPU kernels; names the first op that parts.");
   command->add_option("A", options->a, "Plan file (.tenon)")->required();
-  command->add_option("B", options->b, "Plan file or model to compare with");
+  command->add_option("B", options->b,
+                      "Plan file or model to compare with; none: A by the portable kernels");
   command
       ->add_option("--input", options->inputs,
                    "NAME=FILE.npy; inputs that are not given are made, the same for both")
@@ -252,6 +186,7 @@ void AddDiff(CLI::App& app) {
   command->add_flag("--all", options->all, "Print every tensor, not only those that part");
   command->add_flag("--portable", options->portable, "Run plans with the portable kernels");
   command->add_option("--json", options->json, "Write every tensor's figures there");
+  AddBackendOption(*command);
   command->callback([options] { Diff(*options); });
 }
 

@@ -9,10 +9,11 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "sdk/tools/bench.hpp"
 #include "sdk/tools/plan_json.hpp"
 #include "sdk/tools/plan_runner.hpp"
+#include "sdk/tools/random_input.hpp"
 #include "sdk/tools/tool.hpp"
+#include "tenon/debug.h"
 
 namespace tenon::tool {
 namespace {
@@ -90,15 +91,16 @@ void Gather(const std::byte* from, const Place& place, size_t dim, std::vector<s
 
 /// What the hooks of a traced run look at and write to.
 struct Watch {
-  std::vector<std::vector<Place>> places;  ///< of the outputs, by op
+  std::vector<std::vector<Place>> places;  ///< of what is there once an op is recorded
   std::vector<tenon_memory> arenas;
   SeenRun* run = nullptr;
+  std::set<size_t> inside;       ///< ops that code runs with the first of their segment
+  bool has_fallen_back = false;  ///< such an op ran by itself: the CPU took over
 
-  void See(size_t op) const {
-    if (run->ops[op].backend != "cpu") return;
+  void See(size_t op) {
+    has_fallen_back |= inside.contains(op);
     for (const Place& place : places[op]) {
       SeenTensor seen = place.tensor;
-      seen.op = op;
       const auto* arena = static_cast<const std::byte*>(arenas[place.arena].data);
       Gather(arena + place.offset, place, 0, seen.bytes);
       run->tensors.push_back(std::move(seen));
@@ -106,26 +108,72 @@ struct Watch {
   }
 };
 
+/// The tensors that ops outside a segment read, and outputs of the plan.
+std::set<std::string> LeavingTensors(const nlohmann::ordered_json& plan,
+                                     const nlohmann::ordered_json& segment) {
+  std::set<size_t> own;
+  for (const auto& op : segment["ops"]) own.insert(op.get<size_t>());
+  std::set<std::string> names;
+  for (const auto& name : segment["writes"]) names.insert(name.get<std::string>());
+  for (size_t op = 0; op < plan["ops"].size(); ++op) {
+    if (own.contains(op)) continue;
+    for (const auto& name : plan["ops"][op]["inputs"]) {
+      if (name.is_string()) names.insert(name.get<std::string>());
+    }
+  }
+  return names;
+}
+
+/// A segment that is run as one piece of code is recorded by its first op, and what leaves it is
+/// there then.
+void SeeCode(const nlohmann::ordered_json& plan, const nlohmann::ordered_json& segment,
+             Watch& watch) {
+  const std::set<std::string> leaving = LeavingTensors(plan, segment);
+  std::vector<Place> seen;
+  for (const auto& op : segment["ops"]) {
+    std::vector<Place>& places = watch.places[op.get<size_t>()];
+    const size_t before = seen.size();
+    for (Place& place : places) {
+      if (leaving.contains(place.tensor.name)) seen.push_back(std::move(place));
+    }
+    places.clear();
+    watch.inside.insert(op.get<size_t>());
+    watch.run->unseen += seen.size() == before ? 1 : 0;
+  }
+  watch.inside.erase(segment["ops"][0].get<size_t>());
+  watch.places[segment["ops"][0].get<size_t>()] = std::move(seen);
+}
+
 Watch WatchOf(const nlohmann::ordered_json& plan, SeenRun& run) {
   const std::map<std::string, Place> places = PlacesOf(plan);
   Watch watch;
   watch.run = &run;
   for (const auto& op : plan["ops"]) {
+    const size_t number = watch.places.size();
     std::vector<Place>& outputs = watch.places.emplace_back();
     for (const auto& name : op["outputs"]) {
       const auto found = places.find(name.get<std::string>());
-      if (found != places.end()) outputs.push_back(found->second);
+      if (found == places.end()) continue;
+      outputs.push_back(found->second);
+      outputs.back().tensor.op = number;
+    }
+  }
+  for (const auto& segment : plan["segments"]) {
+    // Where the CPU stands in for the device, its kernels run op by op.
+    const SeenOp& first = run.ops[segment["ops"][0].get<size_t>()];
+    if (segment["code"] == true && first.backend == segment["backend"]) {
+      SeeCode(plan, segment, watch);
     }
   }
   return watch;
 }
 
-void SetInputs(const Plan& plan, tenon_session* session, const DiffInputs& inputs) {
+void SetInputs(const Plan& plan, tenon_session* session, const std::vector<std::string>& inputs) {
   std::set<std::string> given;
-  for (const std::string& argument : inputs.arguments) {
+  for (const std::string& argument : inputs) {
     given.insert(SplitAssignment(argument, "--input").first);
   }
-  const std::vector<NpyArray> arrays = ReadInputs(plan, inputs.arguments, /*zeros=*/true);
+  const std::vector<NpyArray> arrays = ReadInputs(plan, inputs, /*zeros=*/true);
   for (size_t i = 0; i < plan.InputCount(); ++i) {
     const tenon_port_info port = plan.Input(i);
     const std::vector<std::byte> bytes =
@@ -142,7 +190,7 @@ void SeeOutputs(const Plan& plan, const tenon_session* session, SeenRun& run) {
   }
 }
 
-void RunWatched(const Plan& plan, const DiffInputs& inputs, Watch& watch) {
+void RunWatched(const Plan& plan, const std::vector<std::string>& inputs, Watch& watch) {
   std::vector<Block> blocks;
   for (size_t i = 0; i < plan.ArenaCount(); ++i) {
     const tenon_arena_info arena = plan.Arena(i);
@@ -157,6 +205,7 @@ void RunWatched(const Plan& plan, const DiffInputs& inputs, Watch& watch) {
     Fail(kDeviceFailure, "session: {}", error.message);
   }
   SetInputs(plan, session, inputs);
+  tenon_session_show_tensors(session, 1);
   tenon_trace trace{};
   trace.context = &watch;
   trace.record = [](void* context, size_t op, uint64_t) { static_cast<Watch*>(context)->See(op); };
@@ -165,21 +214,68 @@ void RunWatched(const Plan& plan, const DiffInputs& inputs, Watch& watch) {
   if (status == TENON_OK) SeeOutputs(plan, session, *watch.run);
   tenon_session_destroy(session);
   if (status != TENON_OK) Fail(kDeviceFailure, "run: {}", error.message);
+  if (watch.has_fallen_back) {
+    Fail(kDeviceFailure, "a device failed in the run and the CPU took over: run it again");
+  }
+}
+
+/// The portable kernels under the name of every backend of a plan.
+class StandIns {
+ public:
+  explicit StandIns(const nlohmann::ordered_json& plan) {
+    std::set<std::string> names;
+    for (const auto& segment : plan["segments"]) names.insert(segment["backend"]);
+    names_.assign(names.begin(), names.end());
+    for (const std::string& name : names_) {
+      backends_.push_back(*tenon_backend_cpu_portable());
+      backends_.back().name = name.c_str();
+    }
+  }
+  [[nodiscard]] std::vector<const tenon_backend*> list() const {
+    std::vector<const tenon_backend*> list;
+    for (const tenon_backend& backend : backends_) list.push_back(&backend);
+    return list;
+  }
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<tenon_backend> backends_;
+};
+
+Plan OpenWith(const std::string& path, const std::vector<const tenon_backend*>& backends,
+              const char* advice) {
+  Expected<Plan> plan = Plan::Open(path, 1, backends);
+  if (!plan && plan.error().status == TENON_UNSUPPORTED) {
+    Fail(kDeviceFailure, "{}: {}{}", path, plan.error().message, advice);
+  }
+  if (!plan) FailWith(plan.error(), path);
+  return std::move(*plan);
+}
+
+Plan OpenToSee(const RunToSee& run, const StandIns& reference) {
+  constexpr const char* kAdvice =
+      " (the portable kernels cannot stand in for all of this plan's: compare with its model)";
+  if (!run.backends.empty()) return OpenWith(run.plan, run.backends, "");
+  if (run.kernels == RunToSee::Kernels::kReference) {
+    return OpenWith(run.plan, reference.list(), kAdvice);
+  }
+  return OpenPlan(run.plan, 1, run.kernels == RunToSee::Kernels::kPortable);
 }
 
 }  // namespace
 
-SeenRun RunAndSee(const std::string& path, const DiffInputs& inputs, bool portable) {
-  const Plan plan = OpenPlan(path, 1, portable);
-  SeenRun run;
+SeenRun RunAndSee(const RunToSee& run) {
+  const nlohmann::ordered_json json = ReadPlanJson(run.plan);
+  const StandIns reference(json);
+  const Plan plan = OpenToSee(run, reference);
+  SeenRun seen;
   for (size_t i = 0; i < plan.OpCount(); ++i) {
     const tenon_op_info op = plan.Op(i);
-    run.ops.push_back({op.name, op.kind, op.backend, op.kernel});
-    run.unseen += run.ops.back().backend != "cpu" ? 1 : 0;
+    seen.ops.push_back({op.name, op.kind, op.backend, op.kernel});
   }
-  Watch watch = WatchOf(ReadPlanJson(path), run);
-  RunWatched(plan, inputs, watch);
-  return run;
+  Watch watch = WatchOf(json, seen);
+  RunWatched(plan, run.inputs, watch);
+  return seen;
 }
 
 }  // namespace tenon::tool

@@ -30,15 +30,25 @@ struct SeenRun {
   std::vector<SeenOp> ops;          ///< by number
   std::vector<SeenTensor> tensors;  ///< in the order in which they were written
   std::vector<SeenTensor> outputs;  ///< of the plan, by name of the port; `op` has no meaning
-  size_t unseen = 0;  ///< ops on devices: what they write inside a segment is not seen
+  size_t unseen = 0;                ///< ops inside segments that a device runs as one piece of code
 };
 
-struct DiffInputs {
-  std::vector<std::string> arguments;  ///< NAME=FILE.npy
+/// What is to be run, and by what.
+struct RunToSee {
+  std::string plan;                 ///< path
+  std::vector<std::string> inputs;  ///< NAME=FILE.npy
+  enum class Kernels {
+    kPlanned,   ///< of the backends that the plan names
+    kPortable,  ///< the CPU's portable ones; a plan with devices is refused
+    kReference  ///< the same, which stand in for the kernels of devices too
+  };
+  Kernels kernels = Kernels::kPlanned;
+  /// Used instead of this build's, if there are any.
+  std::vector<const tenon_backend*> backends;
 };
 
 /// Runs a plan once. Inputs that are not given are made: the same for ports of the same type and
-/// size. Throws Failure. `portable`: with the portable kernels, on the CPU.
-[[nodiscard]] SeenRun RunAndSee(const std::string& path, const DiffInputs& inputs, bool portable);
+/// size. Throws Failure.
+[[nodiscard]] SeenRun RunAndSee(const RunToSee& run);
 
 }  // namespace tenon::tool

@@ -5,10 +5,13 @@
 
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <optional>
 #include <set>
 #include <thread>
 
 #include "converter/did_you_mean.hpp"
+#include "sdk/tools/backend_files.hpp"
+#include "sdk/tools/long_step.hpp"
 #include "sdk/tools/quantized_port.hpp"
 #include "sdk/tools/tool.hpp"
 
@@ -43,10 +46,13 @@ void FailWith(const Error& error, const std::string& about) {
 }
 
 Plan OpenPlan(const std::string& path, int threads, bool portable, const std::string& program) {
-  std::vector<const tenon_backend*> backends;
-  if (portable) backends.push_back(tenon_backend_cpu_portable());
+  std::vector<const tenon_backend*> backends = RunningBackends();
+  if (portable) backends = {tenon_backend_cpu_portable()};
+  std::optional<LongStep> waiting(
+      std::in_place, "loading " + path + ": a device compiles its programs the first time");
   Expected<Plan> plan =
       Plan::Open(path, threads > 0 ? threads : AvailableProcessors(), backends, program);
+  waiting.reset();
   if (!plan && portable && plan.error().status == TENON_UNSUPPORTED) {
     Fail(kDeviceFailure, "{}: {} (--portable runs nothing but the portable CPU kernels)", path,
          plan.error().message);
@@ -98,6 +104,19 @@ std::vector<int64_t> ShapeOf(const tenon_port_info& port, int64_t steps) {
   return shape;
 }
 
+namespace {
+
+/// True if `held` is `wanted` but for the batch of 1 that stands at `batch`: one picture is often
+/// stored so.
+bool LacksBatchOfOne(std::vector<int64_t> held, const std::vector<int64_t>& wanted, size_t batch) {
+  if (wanted.size() <= batch || wanted[batch] != 1 || held.size() + 1 != wanted.size())
+    return false;
+  held.insert(held.begin() + static_cast<std::ptrdiff_t>(batch), 1);
+  return held == wanted;
+}
+
+}  // namespace
+
 std::vector<NpyArray> ReadInputs(const Plan& plan, const std::vector<std::string>& arguments,
                                  bool zeros, int64_t steps) {
   std::vector<NpyArray> inputs(plan.InputCount());
@@ -115,10 +134,14 @@ std::vector<NpyArray> ReadInputs(const Plan& plan, const std::vector<std::string
       Fail(kUsage, "the plan has no input '{}': {}it has {}", name, DidYouMean(name, names), known);
     }
     if (!given.insert(*index).second) Fail(kUsage, "input '{}' is given twice", name);
-    inputs[*index] = ReadNpy(file);
-    const std::string held = inputs[*index].Description();
     const tenon_port_info port = plan.Input(*index);
     const std::vector<int64_t> shape = ShapeOf(port, steps);
+    const WantedArray wanted{port.dtype, shape};
+    inputs[*index] = ReadNpy(file, &wanted);
+    const std::string held = inputs[*index].Description();
+    if (LacksBatchOfOne(inputs[*index].shape, shape, steps > 0 ? 1 : 0)) {
+      inputs[*index].shape = shape;
+    }
     if (IsQuantized(port) && inputs[*index].dtype == TENON_F32 && inputs[*index].shape == shape) {
       std::cerr << fmt::format("tenon: input '{}': f32 values of '{}' become {}{}\n", name, file,
                                tenon_dtype_name(port.dtype), DescribeQuantization(port));

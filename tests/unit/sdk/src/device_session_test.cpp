@@ -1,4 +1,7 @@
 // Sessions of plans with devices: values, and what devices are told.
+#include <cmath>
+
+#include "tenon/debug.h"
 #include "tests/unit/sdk/src/device_testing.hpp"
 
 namespace tenon::test {
@@ -101,6 +104,47 @@ TEST_CASE("Devices: a trace waits for every op of a device") {
   CHECK(times[1] >= 5'000'000);
   CHECK(times[2] >= 5'000'000);
   CHECK(device.protocol_errors() == 0);
+}
+
+/// What Relay's first op on the device writes is read inside its segment alone: its values as the
+/// host has them once the op is recorded.
+std::vector<float> SeenInside(const DeviceSession& session) {
+  struct Seen {
+    const float* arena;
+    std::vector<float> values;
+  } seen{static_cast<const float*>(tenon_session_input(session.get(), 0)), {}};
+  for (size_t i = 0; i < 16; ++i) static_cast<float*>(tenon_session_input(session.get(), 0))[i] = 1;
+  tenon_trace trace{};
+  trace.context = &seen;
+  trace.record = [](void* context, size_t op, uint64_t) {
+    auto& s = *static_cast<Seen*>(context);
+    constexpr size_t kTensor = 2 * 16;  // each has 64 bytes of its own
+    if (op == 1) s.values.assign(s.arena + kTensor, s.arena + kTensor + 16);
+  };
+  trace.clock_nanoseconds = [](void*) { return SteadyClock(); };
+  REQUIRE(tenon_session_run_traced(session.get(), &trace, nullptr) == TENON_OK);
+  return seen.values;
+}
+
+TEST_CASE("Devices: what is written inside a segment is shown where that is asked for") {
+  for (const bool own_memory : {true, false}) {
+    ScriptedBackend device({"scripted", own_memory});
+    const LoadedDevicePlan plan(Relay(), {device.handle()});
+    DeviceSession session(plan);
+    const std::vector<float> expected(16, std::exp(-1.0F));
+    if (own_memory) CHECK(SeenInside(session) != expected);
+    tenon_session_show_tensors(session.get(), 1);
+    const std::vector<float> seen = SeenInside(session);
+    for (size_t i = 0; i < expected.size(); ++i) CHECK(seen[i] == doctest::Approx(expected[i]));
+    tenon_session_show_tensors(session.get(), 0);
+    if (own_memory) {
+      device.ResetCounts();
+      SeenInside(session);
+      CHECK(device.count(DeviceCall::kSignal) == 1);  // what the CPU reads
+    }
+    CHECK(device.protocol_errors() == 0);
+  }
+  tenon_session_show_tensors(nullptr, 1);
 }
 
 TEST_CASE("Devices: what a stream holds is told") {
