@@ -3,6 +3,7 @@
 
 #include "converter/api/measured_orders.hpp"
 #include "converter/api/outcome.hpp"
+#include "converter/api/what_is_left.hpp"
 #include "converter/did_you_mean.hpp"
 #include "converter/emit/c_source.hpp"
 #include "converter/report/decisions.hpp"
@@ -194,6 +195,11 @@ Result<ConvertOptions> OptionsOf(const ConvertRequest& request) {
     TENON_ASSIGN_OR_RETURN(options.quantize, QuantizeOf(*request.quantize));
   }
   if (!request.profile.empty()) TENON_RETURN_IF_ERROR(ReadProfile(request.profile, options));
+  if (!request.backends.empty()) {
+    std::vector<BackendCaps>& known = options.compile.kernels.backends;
+    known = BuiltInBackends();
+    for (const BackendCaps* caps : request.backends) known.push_back(*caps);
+  }
   options.recorded = request.recorded;
   options.progress = request.progress;
   return options;
@@ -202,8 +208,48 @@ Result<ConvertOptions> OptionsOf(const ConvertRequest& request) {
 Result<MeasuredConversion> ConvertOrMeasure(const ConvertRequest& request) {
   TENON_ASSIGN_OR_RETURN(const ConvertOptions options, OptionsOf(request));
   if (request.measured.target != nullptr) return ConvertMeasured(options, request.measured);
-  TENON_ASSIGN_OR_RETURN(Conversion conversion, Convert(options));
-  return MeasuredConversion{std::move(conversion), {}};
+  Result<Conversion> conversion = Convert(options);
+  if (conversion.ok()) return MeasuredConversion{std::move(*conversion), {}};
+  Error error = conversion.error();
+  // What takes a program longer than a user waits for an answer is not worth trying.
+  constexpr double kSeconds = 10;
+  const Result<Board> chip = LoadBoard(request.board);
+  if (chip.ok()) AddWhatIsLeft(options, *chip, kSeconds, error);
+  return error;
+}
+
+/// True if all elements of an array have the same bytes.
+bool IsConstant(const ConvertRequest::Constant& array) {
+  int64_t elements = 1;
+  for (const int64_t dim : array.shape) elements *= dim;
+  if (elements < 2) return false;
+  const size_t element = array.bytes.size() / static_cast<size_t>(elements);
+  return std::equal(array.bytes.begin() + static_cast<std::ptrdiff_t>(element), array.bytes.end(),
+                    array.bytes.begin());
+}
+
+/// What makes the ranges of a quantized model doubtful though nothing is wrong.
+std::string CalibrationWarnings(const ConvertRequest& request, const Conversion& conversion) {
+  if (!request.quantize || !conversion.quantization) return "";
+  std::string text;
+  if (conversion.quantization->samples == 1) {
+    text +=
+        "warning: calibration: one sample: ranges cover what it shows and nothing else; a few "
+        "dozen are enough\n";
+  }
+  std::string constant;
+  size_t count = 0;
+  for (const auto& [name, array] : request.quantize->samples) {
+    if (name == "labels" || !IsConstant(array)) continue;
+    if (++count == 1) constant = name;
+  }
+  if (count > 0) {
+    text += fmt::format(
+        "warning: calibration: every value of '{}'{} is the same: ranges of a constant input say "
+        "nothing about real ones\n",
+        constant, count > 1 ? fmt::format(" and {} more", count - 1) : "");
+  }
+  return text;
 }
 
 Result<ConvertedPlan> ConvertModel(const ConvertRequest& request) {
@@ -216,7 +262,9 @@ Result<ConvertedPlan> ConvertModel(const ConvertRequest& request) {
     plan.decisions_json = decisions.dump(2) + "\n";
     plan.details = Summary(conversion, /*verbose=*/true);
   }
-  plan.summary = Summary(conversion, /*verbose=*/false);
+  const std::string warnings = CalibrationWarnings(request, conversion);
+  plan.summary = Summary(conversion, /*verbose=*/false) + warnings;
+  if (!plan.details.empty()) plan.details += warnings;
   plan.ops_imported = conversion.ops_imported;
   plan.ops_executed = conversion.ops_executed;
   plan.measured = std::move(made.orders);

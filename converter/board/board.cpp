@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "converter/board/json_lines.hpp"
 #include "converter/board/object_reader.hpp"
 #include "converter/board/priority_json.hpp"
 #include "converter/did_you_mean.hpp"
@@ -375,11 +376,23 @@ const Unit* AcceleratorUnit(const Board& board) {
   return nullptr;
 }
 
+/// The line in which text stops being JSON.
+static int LineOfBreak(std::string_view text) {
+  try {
+    return Json::parse(text).is_discarded() ? 1 : 0;
+  } catch (const Json::parse_error& error) {
+    return LineOfByte(text, error.byte);
+  }
+}
+
 Result<Board> ParseBoard(std::string_view text, std::string_view file_name) {
   Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded()) return UsageError("board '{}' is not valid JSON", file_name);
+  if (json.is_discarded()) {
+    return UsageError("board '{}' is not valid JSON: line {}", file_name, LineOfBreak(text));
+  }
   Board board;
-  ObjectReader reader(json, fmt::format("board '{}':", file_name));
+  const std::string where = fmt::format("board '{}':", file_name);
+  ObjectReader reader(json, where);
   reader.Required("name", board.name);
   reader.Optional("description", board.description);
   reader.Optional("source", board.source);
@@ -395,7 +408,10 @@ Result<Board> ParseBoard(std::string_view text, std::string_view file_name) {
   reader.Optional("preferred_layout", board.preferred_layout);
   reader.RefuseOthers();
   if (reader.ok()) CheckWhole(reader, board);
-  if (!reader.ok()) return UsageError("{}", reader.problem());
+  if (!reader.ok()) {
+    const int line = JsonLines(text).LineOfProblem(reader.problem(), where);
+    return UsageError("{}{}", reader.problem(), line > 0 ? fmt::format(" (line {})", line) : "");
+  }
   json.erase("architecture");
   board.fingerprint = Fnv1a(json.dump());
   return board;

@@ -7,10 +7,11 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <random>
 
+#include "sdk/tools/backend_files.hpp"
 #include "sdk/tools/files.hpp"
 #include "sdk/tools/plan_runner.hpp"
+#include "sdk/tools/random_input.hpp"
 #include "sdk/tools/tool.hpp"
 #include "sdk/tools/trace_recorder.hpp"
 
@@ -28,44 +29,11 @@ uint64_t Nanoseconds() {
 
 }  // namespace
 
-std::vector<std::byte> RandomInput(const tenon_port_info& port) {
-  std::mt19937 random(1);
-  std::vector<std::byte> bytes(port.bytes);
-  if (port.dtype == TENON_F32) {
-    std::uniform_real_distribution<float> uniform(0.0F, 1.0F);
-    for (size_t i = 0; i + 4 <= bytes.size(); i += 4) {
-      const float value = uniform(random);
-      std::memcpy(bytes.data() + i, &value, 4);
-    }
-  } else if (port.dtype == TENON_I8 || port.dtype == TENON_U8) {
-    for (std::byte& value : bytes) value = static_cast<std::byte>(random() & 127U);
-  }
-  return bytes;
-}
-
 std::string HeapSpace(const Plan& plan) {
   return plan.ArenaCount() > 0 ? plan.Arena(0).space : "ram";
 }
 
 namespace {
-
-void TraceOps(Session& session, size_t ops, const BenchOptions& options, Measurement& result) {
-  if (!options.per_op && options.json.empty()) return;
-  const int runs = std::max(1, options.iterations / 2);
-  std::vector<uint64_t> total(ops, 0);
-  tenon_trace trace{};
-  trace.context = &total;
-  trace.record = [](void* context, size_t op, uint64_t nanoseconds) {
-    (*static_cast<std::vector<uint64_t>*>(context))[op] += nanoseconds;
-  };
-  trace.clock_nanoseconds = [](void*) { return Nanoseconds(); };
-  for (int i = 0; i < runs; ++i) {
-    if (const auto error = session.RunTraced(trace)) FailWith(*error, "bench");
-  }
-  for (const uint64_t nanoseconds : total) {
-    result.op_ms.push_back(static_cast<double>(nanoseconds) / 1e6 / runs);
-  }
-}
 
 /// Runs that a trace shows: enough to see what repeats, few enough for a viewer.
 constexpr int kTracedRuns = 10;
@@ -117,7 +85,7 @@ Measurement Measure(const Plan& plan, const BenchOptions& options) {
   }
   std::sort(result.latencies_ms.begin(), result.latencies_ms.end());
   result.throughput = 1e3 / result.Quantile(0.5);
-  TraceOps(session, plan.OpCount(), options, result);
+  TraceOps(plan, session, options, result);
   return result;
 }
 
@@ -126,7 +94,7 @@ Measurement MeasureMode(const Plan& plan, const BenchOptions& options) {
   Measurement result = MeasureStream(plan, options);
   Session session = OpenSession(
       plan, options.device_timeout);  // not counted: it is there for the ops' times alone
-  TraceOps(session, plan.OpCount(), options, result);
+  TraceOps(plan, session, options, result);
   return result;
 }
 
@@ -179,13 +147,17 @@ Json ToJson(const Plan& plan, const Measurement& result, const BenchOptions& opt
   json["ops"] = Json::array();
   for (size_t i = 0; i < result.op_ms.size(); ++i) {
     const tenon_op_info op = plan.Op(i);
+    const std::optional<double>& predicted = result.predicted_ms[i];
     json["ops"].push_back({{"name", op.name},
                            {"kind", op.kind},
                            {"backend", op.backend},
                            {"kernel", op.kernel},
-                           {"ms", result.op_ms[i]}});
+                           {"ms", result.op_ms[i]},
+                           {"predicted_ms", predicted ? Json(*predicted) : Json(nullptr)}});
     if (op.worker[0] != '\0') json["ops"].back()["worker"] = op.worker;
   }
+  json["ops_whole_ms"] = result.traced_ms;
+  json["between_ops_ms"] = result.BetweenOps();
   if (!result.stages.empty()) json.update(StreamToJson(result));
   json["settings"] = {{"plan", options.plan},
                       {"iterations", options.iterations},
@@ -197,18 +169,6 @@ Json ToJson(const Plan& plan, const Measurement& result, const BenchOptions& opt
                       {"kernel_threads", kernel_threads},
                       {"portable", options.portable}};
   return json;
-}
-
-void PrintOps(const Plan& plan, const Measurement& result) {
-  double total = 0;
-  for (const double ms : result.op_ms) total += ms;
-  std::cout << fmt::format("{:>9} {:>6}  {:<10} {:<28} {}\n", "ms", "%", "kind", "kernel", "op");
-  for (size_t i = 0; i < result.op_ms.size(); ++i) {
-    const tenon_op_info op = plan.Op(i);
-    const std::string worker = op.worker[0] == '\0' ? "" : fmt::format(" on {}", op.worker);
-    std::cout << fmt::format("{:9.4f} {:6.2f}  {:<10} {:<28} {}{}\n", result.op_ms[i],
-                             100 * result.op_ms[i] / total, op.kind, op.kernel, op.name, worker);
-  }
 }
 
 void PrintStages(const Measurement& result) {
@@ -261,7 +221,7 @@ void Bench(BenchOptions options) {
     std::cout << fmt::format("{} op(s) run on another kernel than planned: see --per-op\n",
                              replaced);
   }
-  if (options.per_op) PrintOps(plan, result);
+  if (options.per_op) std::cout << OpTable(plan, result);
   if (!options.json.empty()) {
     WriteFile(options.json, ToJson(plan, result, options, kernel_threads).dump(2) + "\n");
   }
@@ -303,8 +263,10 @@ void AddBench(CLI::App& app) {
   command->add_option("--trace", options->trace,
                       "Write there when each op ran in some further runs, for ui.perfetto.dev or "
                       "chrome://tracing");
-  command->add_flag("--per-op", options->per_op, "Print the time of each op");
+  command->add_flag("--per-op", options->per_op,
+                    "Print the median time of each op, longest first, beside the predicted one");
   command->add_flag("--portable", options->portable, "Use the portable kernels only");
+  AddBackendOption(*command);
   command->callback([options] { Bench(*options); });
 }
 

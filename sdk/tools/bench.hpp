@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,11 +46,13 @@ struct ChannelStalls {
 };
 
 struct Measurement {
-  std::vector<double> latencies_ms;      ///< sorted
-  double throughput = 0;                 ///< per second
-  std::vector<double> op_ms;             ///< per op, mean over the traced runs
-  std::map<std::string, size_t> memory;  ///< peak writable bytes by memory space
-  std::vector<StageTimes> stages;        ///< of one replica, mean over all; pipelines only
+  std::vector<double> latencies_ms;                 ///< sorted
+  double throughput = 0;                            ///< per second
+  std::vector<double> op_ms;                        ///< per op, median over the traced runs
+  double traced_ms = 0;                             ///< median of those runs as a whole
+  std::vector<std::optional<double>> predicted_ms;  ///< per op, where the plan has it
+  std::map<std::string, size_t> memory;             ///< peak writable bytes by memory space
+  std::vector<StageTimes> stages;  ///< of one replica, mean over all; pipelines only
   std::vector<ChannelStalls> channels;
   size_t stream_threads = 0;  ///< 0: no stream
 
@@ -56,16 +60,24 @@ struct Measurement {
     const auto last = static_cast<double>(latencies_ms.size() - 1);
     return latencies_ms[static_cast<size_t>(q * last + 0.5)];
   }
+  /// What a traced run takes beside its ops: the medians of the ops and this add up to the whole.
+  [[nodiscard]] double BetweenOps() const {
+    return traced_ms - std::accumulate(op_ms.begin(), op_ms.end(), 0.0);
+  }
   /// What the slowest stage allows.
   [[nodiscard]] double Bound() const;
 };
 
-/// Numbers of ordinary size: zeros or denormals would time something else.
-[[nodiscard]] std::vector<std::byte> RandomInput(const tenon_port_info& port);
-
 /// A stream of `options.iterations` inputs after `options.warmup` others, handed in as fast as it
 /// takes them. Latencies are from hand-in to completion. Throws Failure.
 [[nodiscard]] Measurement MeasureStream(const Plan& plan, const BenchOptions& options);
+
+/// Traces half as many further runs, one input at a time, if the options ask for times of ops.
+/// Throws Failure.
+void TraceOps(const Plan& plan, Session& session, const BenchOptions& options, Measurement& result);
+
+/// The table of ops, those that take longest first.
+[[nodiscard]] std::string OpTable(const Plan& plan, const Measurement& result);
 
 /// Hands further inputs to a stream of the same kind, for the times of each op on each thread.
 void TraceStream(const Plan& plan, const BenchOptions& options, TraceRecorder& recorder);

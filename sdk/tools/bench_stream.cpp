@@ -7,6 +7,7 @@
 
 #include "sdk/tools/bench.hpp"
 #include "sdk/tools/plan_runner.hpp"
+#include "sdk/tools/random_input.hpp"
 #include "sdk/tools/tool.hpp"
 #include "sdk/tools/trace_recorder.hpp"
 

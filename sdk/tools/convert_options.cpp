@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "sdk/tools/backend_files.hpp"
 #include "sdk/tools/npy.hpp"
 
 namespace tenon::tool {
@@ -120,6 +121,25 @@ void AddMappingOptions(CLI::App& command, ConvertCommand& options) {
       .add_option("--map", request.mapping.pins,
                   "'PATTERN=BACKEND,...': ops by name ('*' and '?' match) onto a backend, whatever "
                   "the table says; the last that matches counts")
+      ->allow_extra_args(false)
+      ->group(kGroup);
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--backend",
+          [&request](const std::vector<std::string>& paths) {
+            for (const std::string& path : paths) {
+              const BackendFile file = LoadBackendFile(path);
+              if (file.caps == nullptr) {
+                Fail(kInputRefused,
+                     "--backend {}: has no tenon_backend_module_caps: nothing is known of it",
+                     path);
+              }
+              request.backends.push_back(file.caps);
+            }
+          },
+          "Shared library with a backend of its own (tenon/backend.hpp), which the board names; "
+          "may "
+          "be repeated")
       ->allow_extra_args(false)
       ->group(kGroup);
   command

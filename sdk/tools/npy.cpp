@@ -89,14 +89,34 @@ std::string DescribeArray(tenon_dtype dtype, const std::vector<int64_t>& shape) 
 
 std::string NpyArray::Description() const { return DescribeArray(dtype, shape); }
 
-NpyArray ReadNpy(const std::filesystem::path& path) {
+namespace {
+
+/// How Python makes the array that is wanted, or any.
+std::string HowToMake(const std::string& name, const WantedArray* wanted) {
+  if (wanted == nullptr) return "numpy.save(FILE, array)";
+  const std::string name_of_dtype = tenon_dtype_name(wanted->dtype);
+  const std::string bits = name_of_dtype.substr(1);
+  std::string type = name_of_dtype == "bool" ? "bool" : "float" + bits;
+  if (name_of_dtype.front() == 'i') type = "int" + bits;
+  if (name_of_dtype.front() == 'u') type = "uint" + bits;
+  std::string dims;
+  for (const int64_t dim : wanted->shape)
+    dims += fmt::format("{}{}", dims.empty() ? "" : ", ", dim);
+  if (wanted->shape.size() == 1) dims += ",";
+  return fmt::format("numpy.save('{}', numpy.asarray(values, numpy.{}).reshape(({})))", name, type,
+                     dims);
+}
+
+}  // namespace
+
+NpyArray ReadNpy(const std::filesystem::path& path, const WantedArray* wanted) {
   const std::string name = path.string();
   std::ifstream file = OpenToRead(path);
   const std::string content((std::istreambuf_iterator<char>(file)),
                             std::istreambuf_iterator<char>());
   const std::string_view text = content;
   if (text.size() < 10 || text.substr(0, 6) != kMagic) {
-    Fail(kInputRefused, "{}: not a .npy file: make one with numpy.save(FILE, array)", name);
+    Fail(kInputRefused, "{}: not a .npy file: make one with {}", name, HowToMake(name, wanted));
   }
   const auto byte = [&](size_t i) { return static_cast<size_t>(static_cast<uint8_t>(text[i])); };
   const bool long_header = byte(6) >= 2;

@@ -19,8 +19,16 @@ struct NpyArray {
   [[nodiscard]] std::string Description() const;  ///< "f32[1,3,224,224]"
 };
 
-/// Reads a file; throws Failure (kInputRefused) with the reason.
-[[nodiscard]] NpyArray ReadNpy(const std::filesystem::path& path);
+/// What an array is to be: its type and shape.
+struct WantedArray {
+  tenon_dtype dtype = TENON_F32;
+  std::vector<int64_t> shape;
+};
+
+/// Reads a file; throws Failure (kInputRefused) with the reason. `wanted` (may be null): for the
+/// words about a file that holds no array, how to make one.
+[[nodiscard]] NpyArray ReadNpy(const std::filesystem::path& path,
+                               const WantedArray* wanted = nullptr);
 
 /// The bytes of a .npy file, format 1.0, the same as numpy.save writes.
 [[nodiscard]] std::vector<std::byte> NpyFile(tenon_dtype dtype, const std::vector<int64_t>& shape,

@@ -1,18 +1,16 @@
 #include "sdk/tools/predicted_times.hpp"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 namespace tenon::tool {
-namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What the chosen kernels were weighed with, by op of the model.
-std::map<std::string, double> CostsOf(const Json& decisions) {
+std::map<std::string, double> PredictedCosts(const Json& plan) {
   std::map<std::string, double> costs;
-  for (const Json& mapped : decisions["mapping"]) {
+  if (plan["decisions"].is_null()) return costs;
+  for (const Json& mapped : plan["decisions"]["mapping"]) {
     for (const Json& candidate : mapped["candidates"]) {
       if (candidate["reason"] == "" && candidate["ms"].is_number()) {
         costs[mapped["op"].get<std::string>()] = candidate["ms"].get<double>();
@@ -22,12 +20,14 @@ std::map<std::string, double> CostsOf(const Json& decisions) {
   return costs;
 }
 
+namespace {
+
 /// Lets the workers of a plan take turns, each as far as its waits allow. (The plan check has shown
 /// that they come to an end.)
 class Clock {
  public:
   explicit Clock(const Json& plan)
-      : plan_(plan), costs_(CostsOf(plan["decisions"])), ends_(plan["workers"].size()) {
+      : plan_(plan), costs_(PredictedCosts(plan)), ends_(plan["workers"].size()) {
     times_.resize(plan["ops"].size());
   }
 

@@ -1,6 +1,7 @@
 // When the ops of a plan are predicted to run, by the costs that its conversion weighed.
 #pragma once
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -12,6 +13,10 @@ struct PredictedTime {
   double ms = 0;
   bool is_known = false;  ///< false: the op was not weighed (a copy that the converter added)
 };
+
+/// What the chosen kernels were weighed with, in milliseconds, by name of op; empty where the plan
+/// records no decisions.
+[[nodiscard]] std::map<std::string, double> PredictedCosts(const nlohmann::ordered_json& plan);
 
 /// By op of the plan's first program; empty where the plan records no decisions. Each op takes what
 /// its chosen kernel was weighed with and begins when its worker is free and what its step waits

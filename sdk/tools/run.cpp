@@ -9,6 +9,7 @@
 #include <set>
 
 #include "converter/did_you_mean.hpp"
+#include "sdk/tools/backend_files.hpp"
 #include "sdk/tools/files.hpp"
 #include "sdk/tools/plan_runner.hpp"
 #include "sdk/tools/quantized_port.hpp"
@@ -124,9 +125,10 @@ std::vector<Expectation> ReadExpectations(const Plan& plan, const RunOptions& op
       Fail(kUsage, "the plan has no output '{}': {}it has {}", name, DidYouMean(name, names),
            known);
     }
-    Expectation expectation{*index, ReadNpy(file)};
     const tenon_port_info port = plan.Output(*index);
     const std::vector<int64_t> shape = ShapeOf(port, options.steps);
+    const WantedArray wanted{port.dtype, shape};
+    Expectation expectation{*index, ReadNpy(file, &wanted)};
     if (expectation.array.shape != shape) {
       Fail(kInputRefused, "output '{}' is {}, '{}' holds {}", name,
            DescribeArray(port.dtype, shape), file, expectation.array.Description());
@@ -262,6 +264,7 @@ void AddRun(CLI::App& app) {
   AddDeviceTimeout(*command, options->device_timeout);
   command->add_flag("--portable", options->portable,
                     "Use the portable kernels only (the reference, and what firmware runs)");
+  AddBackendOption(*command);
   command->callback([options] { Run(*options); });
 }
 

@@ -208,7 +208,7 @@ class BrokenFiles(CliTest):
             "big-endian": npy("(1, 4)", [1, 2, 3, 4], descr=">f4"),
             "integers": npy("(1, 4)", [1, 2, 3, 4], descr="<i4"),
             "objects": npy("(1, 4)", [1, 2, 3, 4], descr="|O"),
-            "shape": npy("(4,)", [1, 2, 3, 4]),
+            "shape": npy("(4, 1)", [1, 2, 3, 4]),
             "size": npy("(1, 5)", [1, 2, 3, 4, 5]),
             "huge": npy("(2147483647, 2147483647, 2147483647)", [1]),
             "overflow": npy("(4294967296, 4294967296)", []),

@@ -1,5 +1,8 @@
 """What messages of the `tenon` command say was meant, and what to do about it."""
+import json
 import os
+import pathlib
+import re
 import sys
 import unittest
 
@@ -65,7 +68,34 @@ class Messages(cli_test.CliTest):
         self.convert()
         self.write("notes.txt", b"1 2 3 4")
         text = self.fails(3, "run", "ok.tenon", "--input", "x=notes.txt")
-        self.assertIn("notes.txt: not a .npy file: make one with numpy.save(FILE, array)", text)
+        self.assertIn("notes.txt: not a .npy file: make one with "
+                      "numpy.save('notes.txt', numpy.asarray(values, numpy.float32).reshape((1, 4)))", text)
+        text = self.fails(3, "run", "ok.tenon", "--zeros", "--expect", "y=notes.txt")
+        self.assertIn("make one with numpy.save(", text)
+
+    def test_an_input_without_its_batch_of_one_is_taken(self):
+        self.convert()
+        self.write("row.npy", npy("(4,)", [1, -2, 3, -4]))
+        with_batch, without = (self.done("run", "ok.tenon", "--input", f"x={name}") for name in ("x.npy", "row.npy"))
+        self.assertEqual(with_batch, without)
+        for shape, values in [("(2,)", [1, 2]), ("(4, 1)", [1, 2, 3, 4]), ("()", [1])]:
+            self.write("row.npy", npy(shape, values))
+            self.assertIn("wants f32[1,4]", self.fails(3, "run", "ok.tenon", "--input", "x=row.npy"))
+
+    def test_a_mistake_in_a_board_file_is_told_with_its_line(self):
+        board = json.loads(self.path_of_board().read_text())
+        board["units"][0]["thread"] = 2
+        self.write("mine.json", json.dumps(board, indent=1).encode())
+        lines = (self.folder / "mine.json").read_text().splitlines()
+        line = next(i for i, text in enumerate(lines, 1) if '"thread"' in text)
+        text = self.fails(2, "convert", "ok.onnx", "-o", "p.tenon", "--board", "mine.json")
+        self.assertIn(f"has the unknown key 'thread' (line {line})", text)
+        self.write("mine.json", "\n".join([*lines[:3], "oops", *lines[3:]]).encode())
+        text = self.fails(2, "convert", "ok.onnx", "-o", "p.tenon", "--board", "mine.json")
+        self.assertIn("board 'mine.json' is not valid JSON: line 4", text)
+
+    def path_of_board(self):
+        return pathlib.Path(__file__).resolve().parents[2] / "sdk/boards/x86-64.json"
 
     def test_a_memory_space_that_the_board_lacks_is_answered_with_those_that_it_has(self):
         text = self.fails(2, "convert", "ok.onnx", "-o", "p.tenon", "--board", "npu-3unit", "--memory-limit", "srma=4K")
@@ -75,6 +105,60 @@ class Messages(cli_test.CliTest):
         for typed in ["1,4", "1x4x", "1*4"]:
             text = self.fails(2, "convert", "ok.onnx", "-o", "p.tenon", *BOARD, "--shape", f"x={typed}")
             self.assertIn(f"--shape x={typed}: give sizes with an x between them", text)
+
+
+def big_layer():
+    """A product with 900 x 900 weights, more than the flash of a Cortex-M7 board holds as f32."""
+    size = 900
+    weights = [(i * 7919 % 1000 - 500) / 1000 for i in range(size * size)]
+    return onnx.model([onnx.node("MatMul", ["x", "w"], ["y"], "big")], [onnx.value("x", [1, size])],
+                      [onnx.value("y", [1, size])], [onnx.tensor("w", [size, size], weights)])
+
+
+def camera_net():
+    weights = [0.1 * (i % 5 - 2) for i in range(8 * 3 * 9)]
+    nodes = [onnx.node("Conv", ["image", "w"], ["c"], kernel_shape=[3, 3]),
+             onnx.node("GlobalAveragePool", ["c"], ["y"])]
+    return onnx.model(nodes, [onnx.value("image", [1, 3, 64, 64])], [onnx.value("y", [1, 8, 1, 1])],
+                      [onnx.tensor("w", [8, 3, 3, 3], weights)])
+
+
+class WhatIsLeft(cli_test.CliTest):
+    def refused(self, model, *options):
+        self.write("net.onnx", model)
+        return self.fails(4, "convert", "net.onnx", "-o", "net.tenon", "--board", "cortex-m7", *options)
+
+    def converts(self, *options):
+        return self.done("convert", "net.onnx", "-o", "net.tenon", "--board", "cortex-m7", *options)
+
+    def test_weights_that_do_not_fit_are_weighed_in_fewer_bits_and_what_is_said_is_so(self):
+        text = self.refused(big_layer())
+        self.assertRegex(text, r"with --weights=int8 it fits: an arena of \d+ bytes in '\w+', 8\d{5} bytes of constants")
+        self.assertIn("with --quantize=int8 --calibration DIR it fits", text)
+        self.converts("--weights=int8")
+
+    def test_no_limit_above_the_memory_of_the_chip_is_offered(self):
+        text = self.refused(big_layer())
+        self.assertNotIn("--memory-limit", text)
+        self.assertIn("no limit helps: 'flash' has 2097152 bytes", text)
+        self.write("net.onnx", camera_net())
+        text = self.refused(camera_net(), "--memory-limit", "sram=1K", "--memory-limit", "dtcm=0")
+        offered = int(re.search(r"--memory-limit sram=(\d+)", text)[1])
+        self.assertLess(offered, 524288)
+        self.converts("--memory-limit", f"sram={offered}", "--memory-limit", "dtcm=0")
+
+    def test_an_image_that_does_not_fit_is_weighed_as_bytes_and_at_half_its_size(self):
+        limits = ["--memory-limit", "sram=60K", "--memory-limit", "dtcm=0"]
+        text = self.refused(camera_net(), *limits)
+        self.assertRegex(text, r"with --input-format image=u8,nhwc,\.\.\. (it fits|the model needs)")
+        self.assertIn("with --shape image=1x3x32x32 it fits", text)
+        self.converts(*limits, "--shape", "image=1x3x32x32")
+
+    def test_boards_with_an_operating_system_are_told_the_limit_alone(self):
+        self.write("net.onnx", camera_net())
+        text = self.fails(4, "convert", "net.onnx", "-o", "net.tenon", *BOARD, "--memory-limit", "ram=1K")
+        self.assertIn("the smallest limit that works is --memory-limit ram=", text)
+        self.assertNotIn("--quantize", text)
 
 
 if __name__ == "__main__":

@@ -111,6 +111,20 @@ class Quantize(unittest.TestCase):
         bad.write_bytes(b"\x93NUMPY\x01\x00")
         self.refused(3, "--quantize=int8")
 
+    def test_one_sample_or_constant_ones_are_warned_of(self):
+        values = [0.01 * i for i in range(64)]
+        (self.samples / "a.npy").write_bytes(npy("(1, 1, 8, 8)", values))
+        self.assertIn("warning: calibration: one sample", self.done("--quantize-snr", "-100"))
+        (self.samples / "b.npy").write_bytes(npy("(1, 1, 8, 8)", values[::-1]))
+        self.assertNotIn("warning", self.done("--quantize-snr", "-100"))
+        (self.samples / "c.npy").write_bytes(npy("(1, 1, 8, 8)", [0.5] * 64))
+        for options in [[], ["-v"]]:
+            text = self.done("--quantize-snr", "-100", *options)
+            self.assertIn("warning: calibration: every value of 'c' is the same", text)
+            self.assertNotIn("one sample", text)
+        (self.samples / "d.npy").write_bytes(npy("(1, 1, 8, 8)", [0] * 64))
+        self.assertIn("every value of 'c' and 1 more is the same", self.done("--quantize-snr", "-100"))
+
     def test_labels_that_do_not_fit_are_refused(self):
         self.use_held_out(labels=False)
         (self.samples / "labels.txt").write_text("1\n2\n")

@@ -189,6 +189,40 @@ class Balance(See):
         self.assertGreater(self.rounds("auto"), 1)
 
 
+class BenchPerOp(See):
+    def bench(self, *options):
+        text = self.done("bench", "net.tenon", "--iterations", "40", "--per-op", "--json", "b.json", *options)
+        return text, json.loads((self.folder / "b.json").read_text())
+
+    def test_the_medians_of_the_ops_and_what_is_between_them_add_up_to_the_whole(self):
+        _, figures = self.bench()
+        self.assertEqual([op["name"] for op in figures["ops"]], [op["name"] for op in self.plan["ops"]])
+        total = sum(op["ms"] for op in figures["ops"]) + figures["between_ops_ms"]
+        self.assertAlmostEqual(total, figures["ops_whole_ms"], places=9)
+        self.assertLess(figures["between_ops_ms"], figures["ops_whole_ms"])
+
+    def test_each_op_has_what_was_predicted_beside_what_was_measured(self):
+        _, figures = self.bench()
+        weighed = {mapped["op"]: [c["ms"] for c in mapped["candidates"] if c["reason"] == ""][0]
+                   for mapped in self.plan["decisions"]["mapping"]}
+        predicted = {op["name"]: op["predicted_ms"] for op in figures["ops"]}
+        self.assertEqual(predicted, {name: weighed.get(name) for name in predicted})
+        self.assertGreaterEqual(sum(value is not None for value in predicted.values()), LAYERS)
+        self.convert("net.onnx", "net.tenon", "--decisions", "off")
+        _, figures = self.bench()
+        self.assertEqual({op["predicted_ms"] for op in figures["ops"]}, {None})
+
+    def test_the_table_begins_with_the_op_that_takes_longest_and_ends_with_the_whole(self):
+        text, figures = self.bench()
+        rows = text[text.index("median ms"):].splitlines()[1:]
+        times = [float(row.split()[0]) for row in rows]
+        ops = times[:-2]
+        self.assertEqual(len(ops), len(self.plan["ops"]))
+        self.assertEqual(ops, sorted(ops, reverse=True))
+        self.assertIn("between ops", rows[-2])
+        self.assertAlmostEqual(times[-1], figures["ops_whole_ms"], places=3)
+
+
 class Diff(See):
     def first(self, *arguments, status=1):
         result = self.tenon("diff", *arguments, "--json", "diff.json")
@@ -200,6 +234,31 @@ class Diff(See):
         self.assertIsNone(self.first("net.tenon", "net.onnx", status=0))
         compared = json.loads((self.folder / "diff.json").read_text())["tensors"]
         self.assertGreaterEqual(len(compared), LAYERS)
+
+    def test_a_plan_alone_is_compared_with_itself_by_the_portable_kernels(self):
+        self.assertIsNone(self.first("net.tenon", status=0))
+        report = json.loads((self.folder / "diff.json").read_text())
+        self.assertEqual(report["unseen_ops"], 0)
+        self.assertEqual(report["not_compared"], 0)
+        self.assertGreaterEqual(len(report["tensors"]), len(self.plan["ops"]))
+
+    def test_inside_a_segment_of_an_opencl_device_every_op_is_compared(self):
+        self.convert_for("x86-64-opencl", "device.tenon", "--map", "*=opencl")
+        if self.tenon("run", "device.tenon", "--zeros").returncode == 5:
+            self.skipTest("no OpenCL in this build or on this machine")
+        ops = json.loads(self.done("inspect", "device.tenon", "--json"))["ops"]
+        for others in [[], ["net.tenon"], ["net.onnx"]]:
+            self.assertIsNone(self.first("device.tenon", *others, status=0))
+            report = json.loads((self.folder / "diff.json").read_text())
+            self.assertEqual(report["unseen_ops"], 0)
+            self.assertGreaterEqual({t["op"] for t in report["tensors"]}, {op["name"] for op in ops})
+        weights = good_weights()
+        weights[3][5] *= 2
+        self.write("bad.onnx", layers(weights))
+        self.assertIn("layer_3", self.first("device.tenon", "bad.onnx"))
+
+    def convert_for(self, board, plan, *options):
+        self.done("convert", "net.onnx", "-o", plan, "--board", board, *options)
 
     def test_the_op_whose_weights_are_wrong_is_named_every_time(self):
         source = random.Random(11)
@@ -226,7 +285,7 @@ class Diff(See):
         self.first("net.tenon", "--input", "x=ones.npy", "--expect", expect)
 
     def test_wrong_use_is_answered(self):
-        self.fails(2, "diff", "net.tenon")
+        self.fails(2, "diff")
         self.fails(2, "diff", "net.tenon", "net.tenon", "--expect", "y=x.npy")
         self.fails(2, "diff", "net.tenon", "--expect", "nothing=x.npy")
         self.fails(3, "diff", "net.tenon", "missing")

@@ -18,7 +18,7 @@ SOURCE = pathlib.Path(sys.argv[1]).resolve()
 LIBRARY = sys.argv[2]
 COMPILER = sys.argv[3]
 MODULES = sys.argv[4:]
-HEADERS = ("tenon.h", "stream.h")
+HEADERS = ("tenon.h", "stream.h", "debug.h")
 
 
 def listed(name):

@@ -8,6 +8,7 @@ every example by find_package, the C one by pkg-config too, and the README's sni
 the shipped model and looks at what they print.
 """
 
+import json
 import os
 import pathlib
 import re
@@ -123,6 +124,27 @@ def check_shared():
     expect(r"backend cpu\n", run("env", f"LD_LIBRARY_PATH={library}", by_pkg_config))
 
 
+def check_examples():
+    """The examples with pictures (where stb_image is) and sound, and a backend in a library."""
+    keywords = build_by_cmake(SOURCE / "sdk/examples/keywords", "keywords")
+    answer = subprocess.run([keywords], stderr=subprocess.PIPE, text=True, check=False)
+    expect("usage: keywords PLAN", answer.stderr)
+    if pathlib.Path("/usr/include/stb/stb_image.h").is_file():
+        classify = build_by_cmake(SOURCE / "sdk/examples/pictures", "classify_picture")
+        picture = WORK / "picture.ppm"
+        picture.write_bytes(b"P6\n8 8\n255\n" + bytes(192))
+        expect(r"class \d 0\.\d+", run(classify, PLAN, picture, "--scale", "0.0039"))
+    module = build_by_cmake(SOURCE / "sdk/examples/backend_module", "libbackend_module.so")
+    board = json.loads((PREFIX / "share/tenon/boards/x86-64.json").read_text())
+    board["units"].append({**board["units"][0], "name": "own", "backend": "mine"})
+    board["priorities"].append({"backend": "mine", "op": "unary", "priority": 1})
+    (WORK / "board.json").write_text(json.dumps(board))
+    own = WORK / "own.tenon"
+    run(PREFIX / "bin/tenon", "convert", DIGITS / "digits.onnx", "-o", own, "--board", WORK / "board.json",
+        "--batch", "1", "--backend", module, "--fuse=off")
+    expect(r"probability", run(PREFIX / "bin/tenon", "run", own, "--zeros", "--backend", module))
+
+
 def check_weights():
     """What a stripped program weighs stays what docs/packages.md says, a tenth more at most."""
     source = SOURCE / "sdk/examples/c_api/c_api.c"
@@ -171,6 +193,7 @@ def main():
     expect(r"probability: 40 bytes",
            run(build_by_pkg_config(c_source / "c_api.c", "c_api_by_pkg_config"), PLAN))
     check_readme()
+    check_examples()
     if SHARED:
         check_shared()
     check_weights()

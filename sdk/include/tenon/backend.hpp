@@ -10,6 +10,10 @@
 //   const tenon::Backend npu = {"npu", {kernels, 2}, nullptr, nullptr, &device_functions};
 //   const tenon_backend* every[] = {tenon_backend_from(npu), tenon_backend_cpu()};
 //
+// In a shared library of its own a backend is given to the command by `--backend FILE`: it has
+//   extern "C" TENON_API const tenon_backend* tenon_backend_module(void);            to run plans
+//   extern "C" TENON_API const tenon::BackendCaps* tenon_backend_module_caps(void);  to convert
+//
 // These types change with the library: compile a backend against the Tenon that it is linked to.
 #pragma once
 

@@ -20,6 +20,7 @@
 #include <vector>
 
 namespace tenon {
+struct BackendCaps;
 inline namespace api_v1 {
 
 struct ConvertError {
@@ -46,6 +47,7 @@ class [[nodiscard]] Outcome {
   const T& operator*() const& { return *value_; }
   T&& operator*() && { return std::move(*value_); }
   const T* operator->() const { return &*value_; }
+  /// Why there is no value; only then.
   [[nodiscard]] const ConvertError& error() const { return error_; }
 
  private:
@@ -162,6 +164,8 @@ struct ConvertRequest {
     std::vector<std::string> keep;  ///< patterns of ops that stay float
   };
   std::optional<Quantize> quantize;
+  /// Backends from outside the tree (tenon/backend.hpp), beside those of the build. Borrowed.
+  std::vector<const BackendCaps*> backends;
   std::string profile;  ///< path of costs measured by `tenon profile`; empty: the board's figures
 
   /// Names and values that the plan is to record about how it was made.

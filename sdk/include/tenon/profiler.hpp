@@ -77,6 +77,7 @@ struct TestedBackend {
   /// Of the last op that ran there; empty where the backend counts nothing.
   std::vector<std::pair<std::string, uint64_t>> counters;
 
+  /// True if all of the memory and every op was right.
   [[nodiscard]] bool passed() const {
     bool all = failure.empty() && wrong_bytes == 0;
     for (const TestedOps& kind : ops) all = all && kind.wrong == 0 && kind.failed == 0;

@@ -97,7 +97,7 @@ TENON_API TENON_NODISCARD tenon_status tenon_stream_run_batch(tenon_stream* stre
                                                               const void* const* inputs,
                                                               void* const* outputs,
                                                               tenon_error* error);
-
+/* What a stream holds, and what it has done so far. */
 typedef struct tenon_stream_stats {
   size_t replicas;
   size_t stages;          /* of each replica */

@@ -46,6 +46,7 @@ class [[nodiscard]] Expected {
   const T& operator*() const { return *value_; }
   T* operator->() { return &*value_; }
   const T* operator->() const { return &*value_; }
+  /// Why there is no value; only then.
   [[nodiscard]] const Error& error() const { return error_; }
 
  private:
@@ -81,6 +82,7 @@ class Plan {
   Plan& operator=(const Plan&) = delete;
   ~Plan() { tenon_plan_close(handle_); }
 
+  /// Inputs and outputs are counted in the model's order.
   [[nodiscard]] size_t InputCount() const { return tenon_plan_input_count(handle_); }
   [[nodiscard]] size_t OutputCount() const { return tenon_plan_output_count(handle_); }
   /// `index` below the count.
@@ -141,6 +143,7 @@ class Plan {
   /// Which backends the CPU stands in for, and why; empty if none.
   [[nodiscard]] std::string_view Notice() const { return tenon_plan_notice(handle_); }
 
+  /// For calls of the C interface; still owned by this object.
   [[nodiscard]] const tenon_plan* handle() const { return handle_; }
 
  private:
@@ -151,6 +154,7 @@ class Plan {
 /// One independent execution of a plan, which it must not outlive. Movable; closes itself.
 class Session {
  public:
+  /// Allocates state and arenas.
   [[nodiscard]] static Expected<Session> Open(const Plan& plan) {
     tenon_session* handle = nullptr;
     tenon_error error;
@@ -209,6 +213,7 @@ class Session {
   [[nodiscard]] std::string_view Notice() const { return tenon_session_notice(handle_); }
   [[nodiscard]] size_t PackedBytes() const { return tenon_session_packed_bytes(handle_); }
 
+  /// For calls of the C interface; still owned by this object.
   [[nodiscard]] tenon_session* handle() const { return handle_; }
 
  private:
@@ -228,6 +233,7 @@ class Stream {
   using Nanoseconds = std::chrono::nanoseconds;
   static constexpr Nanoseconds kForever = Nanoseconds::max();
 
+  /// Starts the stream's threads.
   [[nodiscard]] static Expected<Stream> Open(const Plan& plan,
                                              const tenon_stream_options& options = {}) {
     tenon_stream* handle = nullptr;
@@ -282,6 +288,7 @@ class Stream {
     return Error{status, error.message};
   }
 
+  /// What the stream has done so far.
   [[nodiscard]] tenon_stream_stats Stats() const {
     tenon_stream_stats stats{};
     if (tenon_stream_get_stats(handle_, &stats) != TENON_OK) stats = {};
@@ -299,6 +306,7 @@ class Stream {
     return stats;
   }
 
+  /// For calls of the C interface; still owned by this object.
   [[nodiscard]] tenon_stream* handle() const { return handle_; }
 
  private:
