@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 # doctest, Python and pkg-config (tests); pybind11 and NumPy (the Python
 # package); benchmark (micro-benchmarks); PoCL, an OpenCL device made of CPU cores, and oclgrind, which checks kernels (OpenCL backend); Xilinx XRT (FPGA backend), Verilator
 # and yosys (its simulated board, and what its accelerator takes of a chip; no package of Debian's has the
-# yosys that reads all of the accelerator: backends/fpga/rtl/README.md).
+# yosys that reads all of the accelerator: backends/fpga/rtl/README.md); stb_image (examples with pictures).
 packages="
   cmake g++ ninja-build pkg-config python3
   libflatbuffers-dev flatbuffers-compiler
@@ -21,6 +21,7 @@ packages="
   pocl-opencl-icd oclgrind
   python3-dev python3-numpy pybind11-dev
   libxrt-dev libxrt1 uuid-dev verilator yosys
+  libstb-dev
 "
 
 # shellcheck disable=SC2086  # one word per package
