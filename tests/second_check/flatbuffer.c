@@ -54,10 +54,14 @@ static bool holds(const struct flat* flat, uint32_t position, uint64_t bytes) {
   return position <= flat->size && bytes <= flat->size - position;
 }
 
+static uint8_t byte_at(const struct flat* flat, uint64_t position) {
+  return position < flat->size ? flat->data[position] : 0;
+}
+
 uint64_t flat_number(const struct flat* flat, uint32_t position, uint32_t bytes) {
   uint64_t value = 0;
   if (!holds(flat, position, bytes)) return 0;
-  for (uint32_t i = bytes; i > 0; --i) value = value << 8 | flat->data[position + i - 1];
+  for (uint64_t i = bytes; i > 0; --i) value = value << 8 | byte_at(flat, position + i - 1);
   return value;
 }
 
@@ -68,29 +72,40 @@ uint32_t flat_follow(const struct flat* flat, uint32_t position) {
   return holds(flat, (uint32_t)target, 4) ? (uint32_t)target : 0;
 }
 
-static bool verify_vector(struct flat* flat, uint32_t position, struct field field) {
+/* Where a vector of elements of so many bytes begins, if all of it is there, else 0. */
+static uint32_t verify_elements(const struct flat* flat, uint32_t position, uint32_t bytes) {
   const uint32_t list = flat_follow(flat, position);
-  if (list == 0) return false;
+  if (list == 0) return 0;
   const uint64_t count = flat_number(flat, list, 4);
-  const uint64_t bytes = field.kind == TEXT ? 1 : field.kind == WORDS ? 4U * field.size : 4;
-  if (!holds(flat, list + 4, count * bytes)) return false;
-  if (field.kind == TEXT) {
-    const uint32_t end = list + 4 + (uint32_t)count;
-    return holds(flat, end, 1) && flat->data[end] == 0;
-  }
-  const struct field text = NAME;
-  for (uint32_t i = 0; i < count && field.kind != WORDS; ++i) {
+  return holds(flat, list + 4, count * bytes) ? list : 0;
+}
+
+static bool verify_text(const struct flat* flat, uint32_t position) {
+  const uint32_t list = verify_elements(flat, position, 1);
+  if (list == 0) return false;
+  const uint64_t end = (uint64_t)list + 4 + flat_number(flat, list, 4);
+  return end < flat->size && byte_at(flat, end) == 0;
+}
+
+static bool verify_vector(struct flat* flat, uint32_t position, struct field field, uint32_t deep) {
+  if (field.kind == TEXT) return verify_text(flat, position);
+  if (field.kind == WORDS) return verify_elements(flat, position, 4U * field.size) != 0;
+  const uint32_t list = verify_elements(flat, position, 4);
+  if (list == 0) return false;
+  const uint32_t count = (uint32_t)flat_number(flat, list, 4);
+  for (uint32_t i = 0; i < count; ++i) {
     const uint32_t element = list + 4 + 4 * i;
     const bool fits = field.kind == TEXTS
-                          ? verify_vector(flat, element, text)
-                          : flat_verify(flat, element, (enum table)field.size, UINT32_MAX);
+                          ? verify_text(flat, element)
+                          : flat_verify(flat, element, (enum table)field.size, UINT32_MAX, deep);
     if (!fits) return false;
   }
   return true;
 }
 
-/* The schema's tables refer to each other four deep and in no circle. */
-bool flat_verify(struct flat* flat, uint32_t position, enum table table, uint32_t most) {
+bool flat_verify(struct flat* flat, uint32_t position, enum table table, uint32_t most,
+                 uint32_t deep) {
+  if (deep == 0) return false;
   const uint32_t at = flat_follow(flat, position);
   if (at == 0 || flat->tables_left == 0) return false;
   --flat->tables_left;
@@ -106,7 +121,7 @@ bool flat_verify(struct flat* flat, uint32_t position, enum table table, uint32_
     } else if (field.kind == NUMBER || field.kind == HEADER) {
       const uint32_t alignment = field.kind == HEADER ? 4 : field.size;
       if (value % alignment != 0 || !holds(flat, value, field.size)) return false;
-    } else if (!verify_vector(flat, value, field)) {
+    } else if (!verify_vector(flat, value, field, deep - 1)) {
       return false;
     }
   }

@@ -1,6 +1,5 @@
 /* Plan files as FlatBuffers: verified once, as a whole, and read by position afterwards. */
-#ifndef TENON_TESTS_SECOND_CHECK_FLATBUFFER_H
-#define TENON_TESTS_SECOND_CHECK_FLATBUFFER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,8 +41,10 @@ struct list {
 uint64_t flat_number(const struct flat* flat, uint32_t position, uint32_t bytes);
 
 /* True if the table that the offset at `position` leads to, with the first `most` of its fields,
- * lies inside the file with all that it refers to. */
-bool flat_verify(struct flat* flat, uint32_t position, enum table table, uint32_t most);
+ * lies inside the file with all that it refers to: `deep` tables, one leading to the next, at most.
+ */
+bool flat_verify(struct flat* flat, uint32_t position, enum table table, uint32_t most,
+                 uint32_t deep);
 
 /* Of verified tables: a number, or `otherwise` where the field is absent. */
 uint64_t flat_value(const struct flat* flat, uint32_t table, uint32_t field, uint32_t bytes,
@@ -57,5 +58,3 @@ uint32_t flat_field(const struct flat* flat, uint32_t table, uint32_t field);
 /* Word `index` of a vector of words, or table `index` of a vector of tables. */
 uint32_t flat_word(const struct flat* flat, struct list list, uint32_t index);
 uint32_t flat_table(const struct flat* flat, struct list list, uint32_t index);
-
-#endif

@@ -1,6 +1,5 @@
 /* What memory.c lists and turns.c compares: who uses which storage, and when. */
-#ifndef TENON_TESTS_SECOND_CHECK_MEMORY_H
-#define TENON_TESTS_SECOND_CHECK_MEMORY_H
+#pragma once
 
 #include "tests/second_check/program.h"
 
@@ -30,5 +29,3 @@ bool spend(struct memory* memory, uint64_t work);
 bool check_turns(struct memory* memory);
 /* Stages of a pipeline share bytes in channels only. */
 bool check_stage_uses(struct memory* memory);
-
-#endif

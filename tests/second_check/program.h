@@ -1,6 +1,5 @@
 /* One program of a plan as the parts of the second check look at it. */
-#ifndef TENON_TESTS_SECOND_CHECK_PROGRAM_H
-#define TENON_TESTS_SECOND_CHECK_PROGRAM_H
+#pragma once
 
 #include "tests/second_check/flatbuffer.h"
 #include "tests/second_check/second_check.h"
@@ -97,5 +96,3 @@ bool check_pipeline(struct program* program);
 
 /* True if op `a` is done when op `b` starts, however the workers run. After check_order. */
 bool happens_before(const struct program* program, uint32_t a, uint32_t b);
-
-#endif

@@ -7,11 +7,11 @@
 
 /* The header gives the FlatBuffer's size; only then can all of it be verified. */
 static bool open_plan(struct program* root) {
-  enum { HEADER_FIELDS = 3, VERSION_MAJOR = 0, VERSION_MINOR = 6 };
+  enum { HEADER_FIELDS = 3, DEEPEST = 4, VERSION_MAJOR = 0, VERSION_MINOR = 6 };
   struct flat* flat = (struct flat*)root->flat;
   flat->tables_left = flat->size / 8;
   if (flat->size <= 8 || memcmp(flat->data + 4, "TNON", 4) != 0 ||
-      !flat_verify(flat, 0, PLAN, HEADER_FIELDS)) {
+      !flat_verify(flat, 0, PLAN, HEADER_FIELDS, DEEPEST)) {
     return refuse(root, SECOND_STRUCTURE, "no plan, or a damaged header", flat->size);
   }
   const uint32_t plan = flat_follow(flat, 0);
@@ -26,7 +26,7 @@ static bool open_plan(struct program* root) {
   }
   flat->size = bytes;
   flat->tables_left = bytes / 8;
-  if (!flat_verify(flat, 0, PLAN, UINT32_MAX)) {
+  if (!flat_verify(flat, 0, PLAN, UINT32_MAX, DEEPEST)) {
     return refuse(root, SECOND_STRUCTURE, "an offset leads nowhere, or a text has no end", 0);
   }
   root->section_list = flat_list(flat, plan, 8);

@@ -5,8 +5,7 @@
  * each byte, and the whole relation of what happens before what. It is slow, and refuses what is
  * too large for that. What it does not look at: check sums, kinds of ops, attributes, names of
  * kernels, what devices exchange with the host, code of segments, sources of groups, scales. */
-#ifndef TENON_TESTS_SECOND_CHECK_H
-#define TENON_TESTS_SECOND_CHECK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -35,6 +34,4 @@ void second_check(const uint8_t* file, size_t bytes, struct second_answer* answe
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif
