@@ -63,6 +63,18 @@ def use(prefix, name):
     return backends(run(build_app(name, prefix)))
 
 
+def check_development_package(package):
+    """What the CMake package looks for, and says where Debian has it, is what the package brings along."""
+    brought = set(re.findall(r"[\w.+-]+", field(package, "Depends") + " " + field(package, "Recommends")))
+    folder = WORK / "development"
+    run("dpkg-deb", "-x", package, folder)
+    for module in sorted(folder.rglob("cmake/tenon/Find*.cmake")):
+        for names in re.findall(r"Debian has it in ([^\"]+)", module.read_text()):
+            for name in names.split(" and "):
+                if name not in brought:
+                    sys.exit(f"FAILED: libtenon-dev does not bring '{name}', which {module.name} wants")
+
+
 def check_debs():
     packages = {field(package, "Package"): package for package in pack("DEB")}
     print(sorted(packages))
@@ -74,6 +86,7 @@ def check_debs():
         sys.exit("FAILED: the library's package does not name the libraries that it needs")
     if "libxrt" in field(packages["tenon-tools"], "Depends"):
         sys.exit("FAILED: the command's package needs a device's driver")
+    check_development_package(packages["libtenon-dev"])
     root = WORK / "root"
     devices = [name for name in packages if name.startswith("tenon-backend-")]
     for name, package in packages.items():
