@@ -1,0 +1,54 @@
+// Differential fuzzing: random graphs, converted with random options for random boards and run in
+// random ways, compute what the graph says op by op. A sample in every run; how to make it
+// thousands, and to try one seed again: docs/results-fuzz.md.
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+
+#include "tests/fuzz/differential/attempt.hpp"
+
+namespace tenon::test {
+namespace {
+
+uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+TEST_CASE("Differential: random graphs, options, boards and ways to run give the graph's values") {
+  const uint64_t first = FromEnvironment("TENON_DIFFERENTIAL_FROM", 1);
+  const uint64_t count = FromEnvironment("TENON_DIFFERENTIAL", 100);
+  std::map<std::string, int> kinds;
+  int failures = 0;
+  for (uint64_t seed = first; seed < first + count && failures < 5; ++seed) {
+    const Outcome outcome = Try(Draw(seed));
+    ++kinds[outcome.kind];
+    if (outcome.wrong.empty()) continue;
+    ++failures;
+    const Choices simplest = Shrink(Draw(seed));
+    const Outcome last = Try(simplest);
+    FAIL_CHECK(Describe(simplest) << ": " << last.wrong << "\n" << last.graph);
+  }
+  for (const auto& [kind, number] : kinds) {
+    std::printf("%s%s %d", kind == kinds.begin()->first ? "" : ", ", kind.c_str(), number);
+  }
+  std::printf(" of %llu\n", static_cast<unsigned long long>(count));
+  // A sample must show every way.
+  if (count >= 100) CHECK(kinds.size() >= 5);
+}
+
+TEST_CASE("Choices: simpler ones lead to the plainest and no further") {
+  Choices choices = Draw(7);
+  for (int steps = 0;; ++steps) {
+    REQUIRE(steps < 100);
+    const std::vector<Choices> simpler = Simpler(choices);
+    if (simpler.empty()) break;
+    choices = simpler.front();
+  }
+  CHECK(Describe(choices) == "seed 7, most_ops 1");
+}
+
+}  // namespace
+}  // namespace tenon::test
