@@ -7,6 +7,7 @@
 
 #include "backends/opencl/caps/conv_caps.hpp"
 #include "backends/opencl/caps/matmul_caps.hpp"
+#include "backends/opencl/caps/quantized_caps.hpp"
 #include "backends/opencl/caps/supports.hpp"
 #include "backends/opencl/caps/tile_shapes.hpp"
 #include "backends/opencl/codegen/group_source.hpp"
@@ -15,6 +16,7 @@
 #include "backends/opencl/kernels/conv_kernels.hpp"
 #include "backends/opencl/kernels/entry.hpp"
 #include "backends/opencl/kernels/kernels.hpp"
+#include "backends/opencl/kernels/quantized_gemm.hpp"
 #include "backends/opencl/kernels/tile.hpp"
 #include "runtime/ops/rows.hpp"
 

@@ -2,6 +2,7 @@
 
 #include "backends/opencl/caps/conv_caps.hpp"
 #include "backends/opencl/caps/matmul_caps.hpp"
+#include "backends/opencl/caps/quantized_caps.hpp"
 #include "backends/opencl/caps/supports.hpp"
 #include "backends/opencl/caps/tile_shapes.hpp"
 #include "runtime/ops/constant_caps.hpp"

@@ -40,6 +40,10 @@ const char* UnarySupports(const OpCall& call) {
 
 const char* BinarySupports(const OpCall& call) { return F32Only(call); }
 const char* PoolSupports(const OpCall& call) { return F32Only(call); }
+const char* MaxPoolSupports(const OpCall& call) {
+  const DType dtype = call.Input(0).dtype;
+  return dtype == DType::kI8 || dtype == DType::kU8 ? nullptr : F32Only(call);
+}
 const char* SoftmaxSupports(const OpCall& call) { return F32Only(call); }
 const char* LayerNormSupports(const OpCall& call) { return F32Only(call); }
 const char* LrnSupports(const OpCall& call) { return F32Only(call); }
@@ -56,7 +60,8 @@ const char* PadSupports(const OpCall& call) {
 
 const char* ResizeSupports(const OpCall& call) {
   if (call.Input(0).rank > 4) return kManyDims;
-  return F32Only(call);
+  const bool moves = call.AttributesAs<ResizeAttributes>().mode == ResizeMode::kNearest;
+  return moves ? nullptr : F32Only(call);
 }
 
 const char* GatherSupports(const OpCall& call) {

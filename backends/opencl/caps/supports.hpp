@@ -15,6 +15,8 @@ namespace tenon::opencl {
 [[nodiscard]] const char* BinarySupports(const OpCall& call);
 [[nodiscard]] const char* SelectSupports(const OpCall& call);
 [[nodiscard]] const char* PoolSupports(const OpCall& call);
+/// Accepts f32, i8 and u8.
+[[nodiscard]] const char* MaxPoolSupports(const OpCall& call);
 [[nodiscard]] const char* ReduceSupports(const OpCall& call);
 [[nodiscard]] const char* SoftmaxSupports(const OpCall& call);
 [[nodiscard]] const char* LayerNormSupports(const OpCall& call);
@@ -22,6 +24,7 @@ namespace tenon::opencl {
 /// Accepts concat, slice, transpose, expand, reshape and copy of any dtype.
 [[nodiscard]] const char* MoveSupports(const OpCall& call);
 [[nodiscard]] const char* PadSupports(const OpCall& call);
+/// Accepts f32; of the nearest element every dtype.
 [[nodiscard]] const char* ResizeSupports(const OpCall& call);
 /// Accepts gathers along constant indices.
 [[nodiscard]] const char* GatherSupports(const OpCall& call);

@@ -40,7 +40,16 @@ ProgramChoice UnaryProgram(const OpCall& op) {
   return {"unary.cl", "-DFUNCTION=" + std::to_string(function), "unary"};
 }
 
-ProgramChoice MaxPoolProgram(const OpCall&) { return {"pool.cl", "-DMAXIMUM", "pool"}; }
+ProgramChoice MaxPoolProgram(const OpCall& op) {
+  switch (op.Output().dtype) {
+    case DType::kI8:
+      return {"pool.cl", "-DMAXIMUM -DELEMENT=char -DLEAST=CHAR_MIN", "pool"};
+    case DType::kU8:
+      return {"pool.cl", "-DMAXIMUM -DELEMENT=uchar -DLEAST=0", "pool"};
+    default:
+      return {"pool.cl", "-DMAXIMUM", "pool"};
+  }
+}
 ProgramChoice AveragePoolProgram(const OpCall&) { return {"pool.cl", "", "pool"}; }
 
 std::string WordOption(const TensorView& view) {

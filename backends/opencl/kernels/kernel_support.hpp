@@ -177,6 +177,9 @@ class Launch {
   Status status_;
 };
 
+/// What turns a byte of i8 or u8 into its value: xor this, less this (BYTE_VALUE in prelude.cl).
+[[nodiscard]] constexpr int32_t SignFlip(DType dtype) { return dtype == DType::kI8 ? 0x80 : 0; }
+
 /// Returns the bytes from the first to the last element of a view, with gaps; 0 without elements.
 [[nodiscard]] size_t SpanBytes(const TensorView& view);
 

@@ -134,3 +134,89 @@ static inline int PlaceOf(int index, const int8 dims, const int8 strides) {
 #undef STEP
   return place;
 }
+
+#ifdef QUANTIZED
+// The arithmetic of runtime/ops/requantize.hpp, bit for bit, of one element and (..16) of 16 at
+// once. Every step is rounded: nothing may be contracted.
+#pragma OPENCL FP_CONTRACT OFF
+
+// As in attributes.hpp.
+typedef struct {
+  int to, rounding, zero_point, least, most;
+} QuantizedOutput;
+typedef struct {
+  float scale;
+  int multiplier, shift;
+} QuantizedScale;
+
+#define HALF_EVEN 0
+#define FIXED_POINT 1
+#define HALF_AWAY 2
+#define FIXED_POINT_ONCE 3
+
+// The value of a byte of i8 (flip 128) or u8 (flip 0).
+#define BYTE_VALUE(byte, flip) (((int)(byte) ^ (flip)) - (flip))
+
+#define DEFINE_REQUANTIZE(N)                                                                     \
+  static inline int##N high_multiply##N(const int##N a, const int##N b) {                        \
+    const long##N product = convert_long##N(a) * convert_long##N(b) + (long##N)(1L << 30);       \
+    const int##N high = convert_int##N(product >> 31);                                           \
+    return ((a == (int##N)(INT_MIN)) & (b == (int##N)(INT_MIN))) ? (int##N)(INT_MAX) : high;     \
+  }                                                                                              \
+  static inline int##N shift_right##N(const int##N x, const int##N exponent) {                   \
+    const int##N mask = as_int##N(((uint##N)(1) << as_uint##N(exponent)) - (uint##N)(1));        \
+    const int##N most_below = (mask >> 1) + as_int##N(as_uint##N(x) >> 31);                      \
+    return (x >> exponent) + ((x & mask) > most_below ? (int##N)(1) : (int##N)(0));              \
+  }                                                                                              \
+  static inline int##N fixed_point##N(const int##N x, const int##N multiplier,                   \
+                                      const int##N shift) {                                      \
+    const int##N left = clamp(shift, 0, 30);                                                     \
+    const int##N right = -clamp(shift, -31, 0);                                                  \
+    const int##N shifted = as_int##N(as_uint##N(x) << as_uint##N(left));                         \
+    return shift_right##N(high_multiply##N(shifted, multiplier), right);                         \
+  }                                                                                              \
+  static inline int##N fixed_point_once##N(const int##N x, const int##N multiplier,              \
+                                           const int##N shift) {                                 \
+    const int##N right = 31 - clamp(shift, -31, 30);                                             \
+    const long##N product = convert_long##N(x) * convert_long##N(multiplier);                    \
+    return convert_int##N(((product >> convert_long##N(right - 1)) + (long##N)(1)) >> 1);        \
+  }                                                                                              \
+  static inline int##N round_half_even##N(const float##N x) {                                    \
+    return convert_int##N##_sat_rte(x);                                                          \
+  }                                                                                              \
+  static inline int##N round_half_away##N(const float##N x) {                                    \
+    return convert_int##N##_sat(round(x));                                                       \
+  }                                                                                              \
+  /* A sum times its output's factor, whose bits are `multiplier`, rounded. */                    \
+  static inline int##N requantized##N(const int rounding, const int##N sum,                      \
+                                      const int##N multiplier, const int##N shift) {             \
+    if (rounding == FIXED_POINT) return fixed_point##N(sum, multiplier, shift);                  \
+    if (rounding == FIXED_POINT_ONCE) return fixed_point_once##N(sum, multiplier, shift);        \
+    return round_half_even##N(convert_float##N(sum) * as_float##N(multiplier));                  \
+  }                                                                                              \
+  static inline int##N saturate##N(const QuantizedOutput output, const int##N rounded) {         \
+    return clamp(add_sat(rounded, (int##N)(output.zero_point)), output.least, output.most);      \
+  }
+DEFINE_REQUANTIZE()
+DEFINE_REQUANTIZE(16)
+
+static inline int rescaled(const QuantizedScale factor, const int rounding, const int value) {
+  if (rounding == FIXED_POINT) return fixed_point(value, factor.multiplier, factor.shift);
+  return round_half_even((float)value * factor.scale);
+}
+
+static inline uchar output_byte(const QuantizedOutput output, const int rounded) {
+  return (uchar)(saturate(output, rounded) & 0xff);
+}
+
+// The float nearest to x / y, which devices need not give.
+static inline float divided(const float x, const float y) {
+  const float quotient = x / y;
+#ifdef ON_CPU
+  return quotient;
+#else
+  const float corrected = fma(fma(-quotient, y, x), 1.0f / y, quotient);
+  return isfinite(corrected) ? corrected : quotient;
+#endif
+}
+#endif

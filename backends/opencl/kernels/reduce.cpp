@@ -43,6 +43,48 @@ struct Int8 {
   int32_t v[8] = {};
 };
 
+/// The loops over what one output is made of, as reduce.cl takes them.
+struct Runs {
+  Int8 dims;
+  Int8 strides;
+  Int4 run = {{1, 1, 1, 0}};  ///< how many, length, step
+
+  explicit Runs(const LoopNest<1>& reduced) {
+    for (int32_t& dim : dims.v) dim = 1;
+    for (int k = 0; k + 1 < reduced.rank; ++k) {
+      run.v[0] *= reduced.dims[k];
+      dims.v[9 - reduced.rank + k] = reduced.dims[k];
+      strides.v[9 - reduced.rank + k] = static_cast<int32_t>(reduced.strides[0][k]);
+    }
+    if (reduced.rank > 0) {
+      run.v[1] = reduced.dims[reduced.rank - 1];
+      run.v[2] = static_cast<int32_t>(reduced.RowStride(0));
+    }
+  }
+};
+
+/// Launches the call's function for `items` work-items of the plan, with `extras` behind the runs.
+template <typename... Extras>
+Status LaunchReduction(const KernelCall& call, const Plan& plan, size_t items,
+                       const Extras&... extras) {
+  const Runs runs(plan.reduced);
+  const RowLoops<2> loops(plan.kept);
+  Launch launch(call);
+  return ForEachLaunch(plan.kept, [&](const int64_t(&offsets)[2]) {
+    launch.From(0)
+        .Output(0, offsets[0])
+        .Input(0, offsets[1])
+        .Value(loops.dims)
+        .Value(loops.strides[0])
+        .Value(loops.strides[1])
+        .Value(runs.dims)
+        .Value(runs.strides)
+        .Value(runs.run);
+    (launch.Value(extras), ...);
+    return launch.Enqueue(items, kSmallGroup);
+  });
+}
+
 }  // namespace
 
 ProgramChoice ReduceChoice(const KernelSetup& setup) {
@@ -54,36 +96,21 @@ ProgramChoice ReduceChoice(const KernelSetup& setup) {
 Status ReduceRun(const KernelCall& call) {
   if (call.op.Output().Elements() == 0) return OkStatus();
   const Plan plan = MakePlan(call.op);
-  const LoopNest<1>& reduced = plan.reduced;
-  Int4 run = {{1, 1, 1, 0}};
-  Int8 dims;
-  Int8 strides;
-  for (int32_t& dim : dims.v) dim = 1;
-  for (int k = 0; k + 1 < reduced.rank; ++k) {
-    run.v[0] *= reduced.dims[k];
-    dims.v[9 - reduced.rank + k] = reduced.dims[k];
-    strides.v[9 - reduced.rank + k] = static_cast<int32_t>(reduced.strides[0][k]);
-  }
-  if (reduced.rank > 0) {
-    run.v[1] = reduced.dims[reduced.rank - 1];
-    run.v[2] = static_cast<int32_t>(reduced.RowStride(0));
-  }
-  const RowLoops<2> loops(plan.kept);
-  const RowLaunch rows(call);
-  Launch launch(call);
-  return ForEachLaunch(plan.kept, [&](const int64_t(&offsets)[2]) {
-    return launch.From(0)
-        .Output(0, offsets[0])
-        .Input(0, offsets[1])
-        .Value(loops.dims)
-        .Value(loops.strides[0])
-        .Value(loops.strides[1])
-        .Value(dims)
-        .Value(strides)
-        .Value(run)
-        .Value(static_cast<float>(plan.count))
-        .Enqueue(loops.WorkItems(plan.by_rows() ? rows.piece : 1), kSmallGroup);
-  });
+  const size_t items = RowLoops<2>(plan.kept).WorkItems(plan.by_rows() ? RowLaunch(call).piece : 1);
+  return LaunchReduction(call, plan, items, static_cast<float>(plan.count));
+}
+
+ProgramChoice QuantizedReduceChoice(const KernelSetup&) {
+  return {"quantized_reduce.cl", "-DQUANTIZED", "quantized_reduce"};
+}
+
+Status QuantizedReduceRun(const KernelCall& call) {
+  if (call.op.Output().Elements() == 0) return OkStatus();
+  const auto& attributes = call.op.AttributesAs<QuantizedReduceAttributes>();
+  const Plan plan = MakePlan(call.op);
+  return LaunchReduction(call, plan, RowLoops<2>(plan.kept).WorkItems(1),
+                         SignFlip(call.op.Input(0).dtype), attributes.x_zero_point,
+                         attributes.scale, attributes.output);
 }
 
 }  // namespace tenon::opencl

@@ -3,11 +3,11 @@
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::opencl {
+namespace {
 
-ProgramChoice SoftmaxChoice(const KernelSetup& setup) { return SoftmaxProgram(setup.op); }
-
-Status SoftmaxRun(const KernelCall& call) {
-  const int axis = call.op.AttributesAs<SoftmaxAttributes>().axis;
+/// Launches the call's function, a work-item for each line along `axis`, with `extras` behind it.
+template <typename... Extras>
+Status LaunchLines(const KernelCall& call, int axis, const Extras&... extras) {
   const TensorView& x = call.op.Input(0);
   const TensorView& y = call.op.Output();
   if (y.Elements() == 0) return OkStatus();
@@ -23,15 +23,38 @@ Status SoftmaxRun(const KernelCall& call) {
       {y.dims[axis], is_step ? y.strides[axis] : 1, is_step ? x.strides[axis] : 1, 0}};
   Launch launch(call);
   return ForEachLaunch(rows, [&](const int64_t(&offsets)[2]) {
-    return launch.From(0)
+    launch.From(0)
         .Output(0, offsets[0])
         .Input(0, offsets[1])
         .Value(loops.dims)
         .Value(loops.strides[0])
         .Value(loops.strides[1])
-        .Value(along)
-        .Enqueue(loops.Positions(), kSmallGroup);
+        .Value(along);
+    (launch.Value(extras), ...);
+    return launch.Enqueue(loops.Positions(), kSmallGroup);
   });
+}
+
+}  // namespace
+
+ProgramChoice SoftmaxChoice(const KernelSetup& setup) { return SoftmaxProgram(setup.op); }
+
+Status SoftmaxRun(const KernelCall& call) {
+  return LaunchLines(call, call.op.AttributesAs<SoftmaxAttributes>().axis);
+}
+
+ProgramChoice QuantizedSoftmaxChoice(const KernelSetup& setup) {
+  const auto& attributes = setup.op.AttributesAs<QuantizedSoftmaxAttributes>();
+  const bool fixed = attributes.output.rounding == Rounding::kFixedPoint;
+  return {"quantized_softmax.cl", fixed ? "-DQUANTIZED -DFIXED" : "-DQUANTIZED",
+          "quantized_softmax"};
+}
+
+Status QuantizedSoftmaxRun(const KernelCall& call) {
+  const auto& attributes = call.op.AttributesAs<QuantizedSoftmaxAttributes>();
+  return LaunchLines(call, attributes.softmax.axis, SignFlip(call.op.Input(0).dtype),
+                     attributes.least_difference, attributes.output_scale, attributes.scale,
+                     attributes.output);
 }
 
 }  // namespace tenon::opencl
