@@ -2,6 +2,7 @@
 
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "converter/split/patch_ranges.hpp"
@@ -78,7 +79,7 @@ class PatchRewriter {
 
   Result<TensorId> Slice(TensorId source, int32_t axis, const IndexRange& rows,
                          const std::string& name) {
-    const auto key = std::make_pair(source, std::make_pair(rows.begin, rows.end));
+    const std::tuple key(source, axis, rows.begin, rows.end);
     if (const auto found = slices_.find(key); found != slices_.end()) return found->second;
     const Shape& shape = graph_.tensor(source).shape;
     SliceAttributes slice;
@@ -251,7 +252,8 @@ class PatchRewriter {
   std::vector<Piece> buffers_;                 ///< what this patch's ops read
   std::vector<Piece> kept_;                    ///< rows that the previous patch kept
   std::vector<std::vector<TensorId>> shares_;  ///< of exits, in order
-  std::map<std::pair<TensorId, std::pair<int32_t, int32_t>>, TensorId> slices_;
+  /// Of this patch, by source, axis, first row and end.
+  std::map<std::tuple<TensorId, int32_t, int32_t, int32_t>, TensorId> slices_;
   TensorId sums_ = kNone;  ///< of the accumulator, so far
   std::vector<OpId> new_ops_;
   int32_t part_ = 0;

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "converter/ir/text.hpp"
 #include "converter/split/chain_builder.hpp"
 #include "tests/unit/converter/split/chain_testing.hpp"
 
@@ -65,6 +66,24 @@ TEST_CASE("Patches: random chains compute bit by bit what the whole ops do, howe
   }
   CHECK(cut > 600);
   CHECK(kinds.size() >= 9);  // the dice have shown every op that the networks have
+}
+
+TEST_CASE("Patches: one tensor is read along two axes in the same patch") {
+  const auto parsed = ParseGraph(R"(input %x: f32[1,1,5,5]
+const %c: f32[5,2] = random(1)
+%a = unary(%x) {function=relu}
+%b = matmul(%x, %c) {transpose_a=1}
+output %a
+output %b
+)");
+  REQUIRE(parsed.ok());
+  const Chain chain = ChainFrom(*parsed, GraphOrder(*parsed), 0, 2, SplitDimension::kHeight);
+  REQUIRE(chain.ops.size() == 2);
+  Graph patched = *parsed;
+  const Status status = CutIntoPatches(patched, {{&chain, {5, PatchPolicy::kRecompute}}});
+  REQUIRE_MESSAGE(status.ok(), status.error().message);
+  const auto inputs = RandomInputs(*parsed, 3);
+  CHECK(OutputsOf(patched, inputs) == OutputsOf(*parsed, inputs));
 }
 
 }  // namespace
