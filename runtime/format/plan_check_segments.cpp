@@ -26,6 +26,7 @@ uint32_t NextSource(ProgramCheck& check, uint32_t segment, Cursor& at) {
     for (; at.input < inputs.size(); ++at.input, at.writer = 0) {
       if (inputs[at.input] < 0) continue;
       const auto tensor = static_cast<uint32_t>(inputs[at.input]);
+      if (MakeRegion(program.tensor(tensor)).bytes == 0) continue;  // nothing to wait for
       const uint32_t storage = program.tensor(tensor).storage;
       const uint32_t begin = check.access_begin[storage];  // nothing is listed for constants
       const uint32_t count = check.reader_begin[storage] - begin;

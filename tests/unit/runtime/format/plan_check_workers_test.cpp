@@ -99,6 +99,14 @@ TEST_CASE("CheckPlan: segments that wait for each other are refused") {
   CHECK(Says(spec, "wait for each other"));
 }
 
+TEST_CASE("CheckPlan: what reads an empty tensor waits for no segment") {
+  PlanSpec spec = Chain();
+  spec.AddOp({2}, {spec.AddBuffer(192, 16)});
+  spec.segments = {{{0, 2}}, {{1}}};
+  spec.tensors[2].dims = {0};
+  CHECK(Check(spec) == "");
+}
+
 TEST_CASE("CheckPlan: segments that share a storage but no bytes do not depend on each other") {
   PlanSpec spec = Columns();
   // Segment 1 reads what segment 0 writes, and writes the other columns of the same storage.
