@@ -99,6 +99,45 @@ TEST_CASE("Backends: every float model agrees on OpenCL, the CPU taking what Ope
   }
 }
 
+TEST_CASE("Backends: models of integers have the CPU's bits on OpenCL, which can run all their ops") {
+  const std::filesystem::path models = SharedPath("models");
+  if (models.empty()) return;
+  const auto board = converter::LoadBoard(kBoard);
+  REQUIRE(board.ok());
+  struct {
+    const char* file;
+    size_t input_bytes;
+  } constexpr kIntegers[] = {{"mlperf_kws_dscnn/kws_int8.tflite", 49 * 10},
+                             {"mlperf_resnet8_cifar10/resnet8_int8.tflite", 32 * 32 * 3},
+                             {"mlperf_ad01_autoencoder/ad01_int8.tflite", 640}};
+  for (const auto& [file, input_bytes] : kIntegers) {
+    CAPTURE(file);
+    converter::ConvertOptions options = OptionsFor();
+    options.model = models / file;
+    const auto on_cpu = converter::Convert(options);
+    REQUIRE_MESSAGE(on_cpu.ok(), on_cpu.error().message);
+    options.board = *board;
+    options.compile.kernels.pins = {{"*", "opencl"}};  // the board's table prefers the CPU for them
+    const auto on_device = converter::Convert(options);
+    REQUIRE_MESSAGE(on_device.ok(), on_device.error().message);
+    for (const converter::MappedOp& op : on_device->mapping) {
+      CAPTURE(op.op);
+      CHECK(op.backend == "opencl");
+    }
+    std::vector<std::byte> input(input_bytes);
+    uint32_t random = 1;
+    for (std::byte& byte : input) {
+      random = random * 1664525U + 1013904223U;
+      byte = static_cast<std::byte>(random >> 24U);
+    }
+    const RunResult expected = RunPlan(on_cpu->plan, {input});
+    const RunResult result = RunPlan(on_device->plan, {input});
+    REQUIRE_MESSAGE(expected.error.empty(), expected.error);
+    REQUIRE_MESSAGE(result.error.empty(), result.error);
+    CHECK(result.outputs == expected.outputs);
+  }
+}
+
 TEST_CASE("Backends: every float model agrees on any mix that a random priority table gives") {
   const std::filesystem::path models = SharedPath("models");
   if (models.empty()) return;

@@ -63,12 +63,15 @@ class Model:
                   for name, array in self.inputs.items()]
         outputs = [onnx.ValueInfoProto(name=name) for name in self.outputs]
         graph = helper.make_graph(self.nodes, "random", values, outputs, self.constants)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+        model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
         # Output types are ONNX's own inference's.
         inferred = onnx.shape_inference.infer_shapes(model)
         known = {v.name: v for v in inferred.graph.output}
         for output in model.graph.output:
             output.CopyFrom(known[output.name])
+            if not output.HasField("type"):  # ONNX's inference knows no other domains
+                output.type.tensor_type.elem_type = TensorProto.FLOAT
         onnx.save(model, path)
 
 
@@ -243,8 +246,40 @@ def losses(m):
     m.outputs += m.node("SoftmaxCrossEntropyLoss", inputs, reduction=reduction, **attributes)
 
 
+def dynamic(m):
+    """Products of integers with scales of run time, as dynamic quantization makes them."""
+    # Weights of 7 bits: ONNX Runtime's sums of pairs saturate with larger ones on some processors.
+    def weights(*shape):
+        return m.constant(m.random.integers(-63, 64, shape).astype(np.int8))
+
+    size, columns, each = m.below(40), m.below(30), m.below(2, 0)
+    scale = m.constant(np.abs(m.floats(columns if each else 1)) * np.float32(0.02) + np.float32(1e-3))
+    zero = m.constant(np.zeros(columns if each else 1, np.int8))
+    kind = m.pick("MatMulInteger", "DynamicQuantizeMatMul", "DynamicQuantizeLSTM")
+    x = m.input(m.floats(m.below(5), size))
+    if kind == "MatMulInteger":
+        integers, _, zero_point = m.node("DynamicQuantizeLinear", [x], 3)
+        m.outputs += m.node(kind, [integers, weights(size, columns), zero_point])
+    elif kind == "DynamicQuantizeMatMul":
+        bias = m.constant(m.floats(columns)) if m.below(2, 0) else ""
+        m.outputs += m.node(kind, [x, weights(size, columns), scale, zero, bias],
+                            domain="com.microsoft")
+    else:
+        steps, hidden, ways = m.below(5), m.below(20), m.pick(1, 2)
+        m.inputs[x] = m.floats(steps, 1, size)
+        scales = [m.constant(np.abs(m.floats(ways)) * np.float32(0.02) + np.float32(1e-3))
+                  for _ in range(2)]
+        zeros = [m.constant(np.zeros(ways, np.int8)) for _ in range(2)]
+        bias = m.constant(m.floats(ways, 8 * hidden)) if m.below(2, 0) else ""
+        m.outputs += m.node(
+            kind, [x, weights(ways, size, 4 * hidden), weights(ways, hidden, 4 * hidden), bias, "",
+                   "", "", "", scales[0], zeros[0], scales[1], zeros[1]], 3,
+            domain="com.microsoft", hidden_size=hidden,
+            direction="forward" if ways == 1 else "bidirectional")
+
+
 KINDS = [recurrent, recurrent, conv_transpose, conv_transpose, einsum, gather, scatter, extremes,
-         triangles, spectrum, losses, sorting, unpooling, suppression]
+         triangles, spectrum, losses, sorting, unpooling, suppression, dynamic]
 
 
 def run_ours(tenon, folder, model):

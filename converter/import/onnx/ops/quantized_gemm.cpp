@@ -1,5 +1,6 @@
 // Convolutions and matrix products of quantized tensors: QLinearConv, QLinearMatMul, ConvInteger,
 // MatMulInteger; of com.microsoft QGemm, MatMulIntegerToFloat and DynamicQuantizeMatMul.
+#include "converter/import/onnx/ops/integer_products.hpp"
 #include "converter/import/onnx/ops/ops.hpp"
 #include "converter/import/onnx/ops/quantization.hpp"
 #include "converter/import/onnx/ops/window.hpp"
@@ -93,14 +94,11 @@ Status LowerConvInteger(Lowering& node) {
 }
 
 Status LowerMatMulInteger(Lowering& node) {
-  std::vector<TensorId> inputs(QuantizedGemmInput::kWeightsZeroPoint + 1, kNone);
-  TENON_ASSIGN_OR_RETURN(inputs[GemmInput::kX], node.Input(0));
-  TENON_ASSIGN_OR_RETURN(inputs[GemmInput::kWeights], node.Input(1));
-  TENON_ASSIGN_OR_RETURN(inputs[QuantizedGemmInput::kXZeroPoint], ZeroPoint(node, 2, true));
-  TENON_ASSIGN_OR_RETURN(inputs[QuantizedGemmInput::kWeightsZeroPoint], ZeroPoint(node, 3, false));
-  QuantizedMatMulAttributes attributes;
-  attributes.output.to = static_cast<int32_t>(DType::kI32);
-  return EmitMatMul(node, OpKind::kQuantizedMatMul, inputs, Attributes(attributes), 0).status();
+  TENON_ASSIGN_OR_RETURN(const TensorId a, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(const TensorId b, node.Input(1));
+  TENON_ASSIGN_OR_RETURN(const TensorId a_zero_point, ZeroPoint(node, 2, true));
+  TENON_ASSIGN_OR_RETURN(const TensorId b_zero_point, ZeroPoint(node, 3, false));
+  return IntegerSums(node, a, a_zero_point, b, b_zero_point, 0).status();
 }
 
 // Y = alpha A' B' + C; the units of C are alpha times the scales of A and B. Float without a scale
@@ -137,6 +135,16 @@ Status LowerQGemm(Lowering& node) {
   return QuantizeOutput(node, y, {kNone, 7, 8});
 }
 
+/// `y` plus input `bias` (f32; may be absent), as the first output.
+Status AddBias(Lowering& node, TensorId y, int bias) {
+  if (!node.HasInput(bias)) {
+    node.Alias(0, y);
+    return {};
+  }
+  TENON_ASSIGN_OR_RETURN(const TensorId addend, node.Input(bias));
+  return node.Binary(BinaryFunction::kAdd, y, addend, 0).status();
+}
+
 // Scales may be computed: those of A, as a rule, come from a DynamicQuantizeLinear.
 Status LowerMatMulIntegerToFloat(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(TensorId a, node.Input(0));
@@ -145,21 +153,24 @@ Status LowerMatMulIntegerToFloat(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId b_scale, node.Input(3));
   TENON_ASSIGN_OR_RETURN(const TensorId a_zero_point, ZeroPoint(node, 4, true));
   TENON_ASSIGN_OR_RETURN(const TensorId b_zero_point, ZeroPoint(node, 5, false));
+  const bool computed = !node.graph().tensor(a_scale).IsConstant();
+  if (computed && node.ShapeOf(a_scale).Elements() == 1) {
+    TENON_ASSIGN_OR_RETURN(const TensorId y, ScaledProduct(node, {a, a_scale, a_zero_point},
+                                                           {b, b_scale, b_zero_point}));
+    return AddBias(node, y, 6);
+  }
   TENON_ASSIGN_OR_RETURN(a, Dequantized(node, a, a_scale, a_zero_point, 0));
   TENON_ASSIGN_OR_RETURN(b, Dequantized(node, b, b_scale, b_zero_point, ColumnAxis(node, b)));
   return EmitMatMulWithBias(node, a, b, 6);
 }
 
 Status LowerDynamicQuantizeMatMul(Lowering& node) {
-  TENON_ASSIGN_OR_RETURN(TensorId a, node.Input(0));
-  TENON_ASSIGN_OR_RETURN(TensorId b, node.Input(1));
+  TENON_ASSIGN_OR_RETURN(const TensorId a, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(const TensorId b, node.Input(1));
   TENON_ASSIGN_OR_RETURN(const TensorId b_scale, node.Input(2));
   TENON_ASSIGN_OR_RETURN(const TensorId b_zero_point, ZeroPoint(node, 3, false));
-  TENON_ASSIGN_OR_RETURN(const DynamicParameters made, DynamicRange(node, a));
-  TENON_ASSIGN_OR_RETURN(a, Quantized(node, a, made.scale, made.zero_point, DType::kU8, 0));
-  TENON_ASSIGN_OR_RETURN(a, Dequantized(node, a, made.scale, made.zero_point, 0));
-  TENON_ASSIGN_OR_RETURN(b, Dequantized(node, b, b_scale, b_zero_point, ColumnAxis(node, b)));
-  return EmitMatMulWithBias(node, a, b, 4);
+  TENON_ASSIGN_OR_RETURN(const TensorId y, DynamicProduct(node, a, {b, b_scale, b_zero_point}));
+  return AddBias(node, y, 4);
 }
 
 constexpr LoweringRow kRows[] = {

@@ -1,8 +1,10 @@
-// LSTM, GRU and RNN. The products with the inputs of all steps are one matrix product; the steps
-// follow each other, each with a product with the state before.
+// LSTM, GRU and RNN; of com.microsoft DynamicQuantizeLSTM. The products with the inputs of all
+// steps are one matrix product; the steps follow each other, each with a product with the state
+// before.
 #include <algorithm>
 
 #include "converter/import/onnx/ops/indexing.hpp"
+#include "converter/import/onnx/ops/integer_products.hpp"
 #include "converter/import/onnx/ops/ops.hpp"
 #include "converter/import/onnx/ops/recurrent_layer.hpp"
 
@@ -44,6 +46,12 @@ class Step {
  private:
   /// x + h R
   Result<TensorId> Add(TensorId x, TensorId h, TensorId recurrence) {
+    if (layer_.dynamic) {
+      TENON_ASSIGN_OR_RETURN(const TensorId sums, DynamicProduct(node_, h,
+                                                                 {recurrence, way_.recurrence_scale,
+                                                                  way_.recurrence_zero_point}));
+      return node_.Binary(kAdd, x, sums);
+    }
     TENON_ASSIGN_OR_RETURN(const TensorId product, Product(node_, h, recurrence));
     return node_.Binary(kAdd, x, product);
   }
@@ -238,6 +246,7 @@ constexpr LoweringRow kRows[] = {
     {"GRU", LowerRecurrent, {}, kLimits},
     {"LSTM", LowerRecurrent, {}, kLimits},
     {"RNN", LowerRecurrent, {}, kLimits},
+    {"DynamicQuantizeLSTM", LowerRecurrent, "com.microsoft", kLimits},
 };
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "converter/import/onnx/ops/indexing.hpp"
+#include "converter/import/onnx/ops/integer_products.hpp"
+#include "converter/import/onnx/ops/quantization.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -118,6 +120,49 @@ Result<TensorId> AddBiases(Lowering& node, const RecurrentLayer& layer, Recurren
   return node.Binary(BinaryFunction::kAdd, first, second);
 }
 
+/// Weights (input 1) or recurrence (input 2) of integers with their scale and zero point; the last
+/// is left out where it is 0 all over, as it is for i8.
+Result<QuantizedMatrix> IntegersOf(Lowering& node, int index, int64_t d) {
+  const int scale = index == 1 ? 8 : 10;
+  QuantizedMatrix matrix;
+  TENON_ASSIGN_OR_RETURN(matrix.id, OfDirection(node, index, d));
+  TENON_ASSIGN_OR_RETURN(matrix.scale, OfDirection(node, scale, d));
+  TENON_ASSIGN_OR_RETURN(const TensorId zero_point, OfDirection(node, scale + 1, d));
+  if (matrix.scale == kNone) return InputError("the scale of its input {} is missing", index);
+  if (zero_point == kNone) return matrix;
+  TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> zeros, node.ConstantInts(zero_point));
+  if (std::all_of(zeros.begin(), zeros.end(), [](int64_t zero) { return zero == 0; })) {
+    return matrix;
+  }
+  TENON_ASSIGN_OR_RETURN(matrix.zero_point, ParameterVector(node, zero_point));
+  return matrix;
+}
+
+/// The products of all steps in integers, and what steps multiply h by.
+Result<TensorId> DynamicInputs(Lowering& node, RecurrentDirection& way, TensorId rows,
+                               TensorId bias) {
+  TENON_ASSIGN_OR_RETURN(const QuantizedMatrix weights, IntegersOf(node, 1, way.index));
+  TENON_ASSIGN_OR_RETURN(const QuantizedMatrix recurrence, IntegersOf(node, 2, way.index));
+  way.recurrence = recurrence.id;
+  way.recurrence_scale = recurrence.scale;
+  way.recurrence_zero_point = recurrence.zero_point;
+  TENON_ASSIGN_OR_RETURN(const TensorId sums, DynamicProduct(node, rows, weights));
+  if (bias == kNone) return sums;
+  return node.Binary(BinaryFunction::kAdd, sums, bias);
+}
+
+/// The products of all steps in floats, and what steps multiply h by.
+Result<TensorId> FloatInputs(Lowering& node, RecurrentDirection& way, TensorId rows,
+                             TensorId bias) {
+  TENON_ASSIGN_OR_RETURN(TensorId weights, OfDirection(node, 1, way.index));
+  TENON_ASSIGN_OR_RETURN(weights, node.Transpose(weights, {1, 0}));
+  TENON_ASSIGN_OR_RETURN(way.recurrence, OfDirection(node, 2, way.index));
+  TENON_ASSIGN_OR_RETURN(way.recurrence, node.Transpose(way.recurrence, {1, 0}));
+  std::vector<TensorId> operands = {rows, weights};
+  if (bias != kNone) operands.push_back(bias);
+  return node.Emit(OpKind::kMatMul, operands, Attributes(MatMulAttributes()));
+}
+
 }  // namespace
 
 Result<TensorId> Part(Lowering& node, TensorId x, int32_t axis, int64_t begin, int64_t size) {
@@ -151,8 +196,9 @@ Result<TensorId> JoinParts(Lowering& node, const std::vector<TensorId>& parts, i
 
 Result<RecurrentLayer> ReadLayer(Lowering& node, const Shape& x, const Shape& recurrence) {
   RecurrentLayer layer;
-  layer.cell =
-      node.op_type() == "LSTM" ? Cell::kLstm : (node.op_type() == "GRU" ? Cell::kGru : Cell::kRnn);
+  layer.dynamic = node.op_type() == "DynamicQuantizeLSTM";
+  const bool is_lstm = layer.dynamic || node.op_type() == "LSTM";
+  layer.cell = is_lstm ? Cell::kLstm : (node.op_type() == "GRU" ? Cell::kGru : Cell::kRnn);
   layer.gates = layer.cell == Cell::kLstm ? 4 : (layer.cell == Cell::kGru ? 3 : 1);
   if (x.rank != 3 || recurrence.rank != 3) {
     return InputError("its input and recurrence must have 3 dimensions");
@@ -160,14 +206,16 @@ Result<RecurrentLayer> ReadLayer(Lowering& node, const Shape& x, const Shape& re
   layer.batch_first = node.opset() >= 14 && node.Flag("layout", false);
   layer.steps = x[layer.batch_first ? 1 : 0];
   layer.batch = x[layer.batch_first ? 0 : 1];
-  layer.hidden = recurrence[2];
+  // Weights of integers are transposed already: [D, H, gates H].
+  layer.hidden = recurrence[layer.dynamic ? 1 : 2];
   const std::string direction = node.Text("direction", "forward");
   if (direction != "forward" && direction != "reverse" && direction != "bidirectional") {
     return InputError("direction '{}' is not known", direction);
   }
   layer.directions = direction == "bidirectional" ? 2 : 1;
   layer.reverse = direction == "reverse";
-  if (recurrence[0] != layer.directions || recurrence[1] != layer.gates * layer.hidden ||
+  if (recurrence[0] != layer.directions ||
+      recurrence[layer.dynamic ? 2 : 1] != layer.gates * layer.hidden ||
       node.Int("hidden_size", layer.hidden) != layer.hidden) {
     return InputError("its weights do not fit {} gates in {} directions", layer.gates,
                       layer.directions);
@@ -193,17 +241,11 @@ Result<RecurrentDirection> ReadDirection(Lowering& node, const RecurrentLayer& l
   way.reverse = layer.reverse || d == 1;
   const DType dtype = node.DTypeOf(x);
   const Shape shape = node.ShapeOf(x);
-  TENON_ASSIGN_OR_RETURN(TensorId weights, OfDirection(node, 1, d));
-  TENON_ASSIGN_OR_RETURN(weights, node.Transpose(weights, {1, 0}));
-  TENON_ASSIGN_OR_RETURN(way.recurrence, OfDirection(node, 2, d));
-  TENON_ASSIGN_OR_RETURN(way.recurrence, node.Transpose(way.recurrence, {1, 0}));
   TENON_ASSIGN_OR_RETURN(const TensorId bias, AddBiases(node, layer, way));
   TENON_ASSIGN_OR_RETURN(const TensorId rows,
                          node.Reshape(x, {layer.steps * layer.batch, shape[2]}));
-  std::vector<TensorId> operands = {rows, weights};
-  if (bias != kNone) operands.push_back(bias);
-  TENON_ASSIGN_OR_RETURN(way.inputs,
-                         node.Emit(OpKind::kMatMul, operands, Attributes(MatMulAttributes())));
+  TENON_ASSIGN_OR_RETURN(way.inputs, layer.dynamic ? DynamicInputs(node, way, rows, bias)
+                                                   : FloatInputs(node, way, rows, bias));
   TENON_ASSIGN_OR_RETURN(
       way.inputs, node.Reshape(way.inputs, {layer.steps, layer.batch, layer.gates * layer.hidden}));
   TENON_ASSIGN_OR_RETURN(way.h, InitialState(node, layer, 5, d, dtype));

@@ -22,6 +22,7 @@ struct RecurrentLayer {
   bool linear_before_reset = false;
   bool input_forget = false;
   bool batch_first = false;
+  bool dynamic = false;  ///< weights of integers, with scales (com.microsoft DynamicQuantizeLSTM)
   std::vector<UnaryAttributes> activations;  ///< of both directions
   std::vector<int64_t> lengths;              ///< empty: all are `steps`
 };
@@ -32,6 +33,9 @@ struct RecurrentDirection {
   bool reverse = false;
   TensorId inputs = kNone;      ///< [T, N, gates H]: products and biases of all steps
   TensorId recurrence = kNone;  ///< [H, gates H]
+  /// Of a recurrence of integers, by which h is multiplied in integers; kNone: it is of floats.
+  TensorId recurrence_scale = kNone;
+  TensorId recurrence_zero_point = kNone;
   TensorId reset_bias = kNone;  ///< [H], of a GRU with linear_before_reset
   TensorId peepholes = kNone;   ///< [3, H]: input, output, forget
   TensorId h = kNone;           ///< [N, H]

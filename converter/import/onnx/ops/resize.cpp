@@ -123,6 +123,28 @@ Status CheckSymmetric(Lowering& node, const ResizeAttributes& attributes, const 
   return {};
 }
 
+/// One scale for all axes (opset 18), such that no size is larger, or none smaller, than asked.
+Status KeepAspectRatio(Lowering& node, ResizeAttributes& attributes, const Shape& x,
+                       const std::vector<int32_t>& axes) {
+  const std::string policy = node.Text("keep_aspect_ratio_policy", "stretch");
+  if (policy == "stretch" || axes.empty()) return {};
+  if (policy != "not_larger" && policy != "not_smaller") {
+    return InputError("keep_aspect_ratio_policy '{}' is not supported", policy);
+  }
+  float scale = attributes.scales[axes[0]];
+  for (const int32_t axis : axes) {
+    const float other = attributes.scales[axis];
+    scale = policy == "not_larger" ? std::min(scale, other) : std::max(scale, other);
+  }
+  for (const int32_t axis : axes) {
+    // Halves are rounded up. A dimension of one element keeps it.
+    const float size = std::floor(static_cast<float>(x[axis]) * scale + 0.5F);
+    attributes.scales[axis] = scale;
+    attributes.sizes[axis] = std::max(static_cast<int32_t>(size), 1);
+  }
+  return {};
+}
+
 Result<std::vector<float>> ConstantFloats(Lowering& node, int index) {
   TENON_ASSIGN_OR_RETURN(const TensorId input, node.Input(index));
   TENON_ASSIGN_OR_RETURN(const std::vector<double> values, node.ConstantDoubles(input));
@@ -151,37 +173,63 @@ ResizeAttributes Unchanged(const Shape& x) {
   return attributes;
 }
 
-/// Interpolation goes over the last two of four dimensions: a tensor whose last one or two
-/// dimensions change is seen as such a stack of images.
-Status EmitAsImage(Lowering& node, TensorId x, const ResizeAttributes& attributes) {
+/// Resizes one or two dimensions, which are brought to the end: interpolation goes over the last
+/// two of four. `changed` holds their numbers, ascending.
+Result<TensorId> InterpolateImages(Lowering& node, TensorId x, const ResizeAttributes& attributes,
+                                   std::vector<int32_t> changed, int output) {
   const Shape shape = node.ShapeOf(x);
-  int32_t first = 0;  // that changes
-  while (first + 1 < shape.rank && attributes.scales[first] == 1.0F &&
-         attributes.sizes[first] == shape[first]) {
-    ++first;
+  // Nothing moves where the only one that changes is the last but one.
+  if (changed.size() == 1 && changed[0] != shape.rank - 1) changed.push_back(shape.rank - 1);
+  std::vector<int32_t> order;
+  for (int32_t i = 0; i < shape.rank; ++i) {
+    if (std::find(changed.begin(), changed.end(), i) == changed.end()) order.push_back(i);
   }
-  if (shape.rank == 0 || shape.rank - first > 2) {
-    return InputError(
-        "linear and cubic interpolation of more than the last two dimensions is not supported");
-  }
-  const int32_t rank = shape.rank;
-  const int64_t height = rank >= 2 && rank - first == 2 ? shape[rank - 2] : 1;
-  const int64_t width = shape[rank - 1];
-  if (height * width == 0) return InputError("its input is empty");
+  order.insert(order.end(), changed.begin(), changed.end());
+  TENON_ASSIGN_OR_RETURN(const TensorId moved, node.Transpose(x, order));
+  const bool two = changed.size() == 2;
+  const int64_t height = two ? shape[changed[0]] : 1;
+  const int64_t width = shape[changed.back()];
+  if (shape.Elements() == 0) return InputError("its input is empty");
+  const int64_t images = shape.Elements() / (height * width);
+  TENON_ASSIGN_OR_RETURN(const TensorId seen, node.Reshape(moved, {images, 1, height, width}));
   ResizeAttributes image = attributes;
   image.rank = 4;
-  const int64_t images = shape.Elements() / (height * width);
-  TENON_ASSIGN_OR_RETURN(const TensorId seen, node.Reshape(x, {images, 1, height, width}));
-  image.sizes[0] = static_cast<int32_t>(images);
-  image.sizes[1] = 1;
-  const bool two = rank - first == 2;
-  image.sizes[2] = two ? attributes.sizes[rank - 2] : 1;
-  image.sizes[3] = attributes.sizes[rank - 1];
+  std::fill_n(image.sizes, 3, 1);
   std::fill_n(image.scales, 3, 1.0F);
-  if (two) image.scales[2] = attributes.scales[rank - 2];
-  image.scales[3] = attributes.scales[rank - 1];
+  image.sizes[0] = static_cast<int32_t>(images);
+  for (size_t i = 0; i < changed.size(); ++i) {
+    const size_t to = i + 4 - changed.size();
+    image.sizes[to] = attributes.sizes[changed[i]];
+    image.scales[to] = attributes.scales[changed[i]];
+  }
   TENON_ASSIGN_OR_RETURN(const TensorId y, node.Emit(OpKind::kResize, {seen}, Attributes(image)));
-  return node.Reshape(y, {attributes.sizes, attributes.sizes + rank}, 0).status();
+  std::vector<int64_t> dims;
+  std::vector<int32_t> back(order.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    const bool changes = i + changed.size() >= order.size();
+    dims.push_back(changes ? attributes.sizes[order[i]] : shape[order[i]]);
+    back[static_cast<size_t>(order[i])] = static_cast<int32_t>(i);
+  }
+  TENON_ASSIGN_OR_RETURN(const TensorId unfolded, node.Reshape(y, dims));
+  return node.Transpose(unfolded, back, output);
+}
+
+/// More than two dimensions are interpolated two by two, the last ones first: each output element
+/// is a sum whose weights are products of one weight for each dimension.
+Status EmitInterpolation(Lowering& node, TensorId x, ResizeAttributes attributes) {
+  const Shape shape = node.ShapeOf(x);
+  std::vector<int32_t> changed;
+  for (int32_t i = 0; i < shape.rank; ++i) {
+    const bool same = attributes.scales[i] == 1.0F && attributes.sizes[i] == shape[i];
+    if (!same) changed.push_back(i);
+  }
+  while (changed.size() > 2) {
+    const std::vector<int32_t> last(changed.end() - 2, changed.end());
+    changed.resize(changed.size() - 2);
+    TENON_ASSIGN_OR_RETURN(x, InterpolateImages(node, x, attributes, last, kIntermediate));
+    for (const int32_t axis : last) attributes.scales[axis] = 1.0F;  // it has its size now
+  }
+  return InterpolateImages(node, x, attributes, changed, 0).status();
 }
 
 Status EmitResize(Lowering& node, TensorId x, const ResizeAttributes& attributes) {
@@ -194,10 +242,14 @@ Status EmitResize(Lowering& node, TensorId x, const ResizeAttributes& attributes
     node.Alias(0, x);
     return {};
   }
-  if (attributes.mode == ResizeMode::kNearest || shape.rank == 4) {
+  const auto is_same = [&](int32_t axis) {
+    return attributes.scales[axis] == 1.0F && attributes.sizes[axis] == shape[axis];
+  };
+  const bool images = shape.rank == 4 && is_same(0) && is_same(1);
+  if (attributes.mode == ResizeMode::kNearest || images) {
     return node.Emit(OpKind::kResize, {x}, Attributes(attributes), 0).status();
   }
-  return EmitAsImage(node, x, attributes);
+  return EmitInterpolation(node, x, attributes);
 }
 
 /// Upsample, and Resize of opset 10, which goes by its rules: asymmetric coordinates, and the
@@ -224,10 +276,6 @@ Status CheckPolicies(Lowering& node) {
   // The region of interest and extrapolation matter to tf_crop_and_resize only, which is refused.
   node.Ignore({"extrapolation_value"});
   if (node.Flag("antialias", false)) return InputError("antialias is not supported");
-  const std::string policy = node.Text("keep_aspect_ratio_policy", "stretch");
-  if (policy != "stretch") {
-    return InputError("keep_aspect_ratio_policy '{}' is not supported", policy);
-  }
   return {};
 }
 
@@ -260,6 +308,7 @@ Status LowerResize(Lowering& node) {
   }
   if (!scales.empty()) {
     TENON_RETURN_IF_ERROR(SetScales(attributes, shape, axes, scales));
+    node.Ignore({"keep_aspect_ratio_policy"});
     AlignToScaledCorners(attributes, shape);
     TENON_RETURN_IF_ERROR(CheckSymmetric(node, attributes, shape));
     return EmitResize(node, x, attributes);
@@ -267,6 +316,7 @@ Status LowerResize(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId input, node.Input(3));
   TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, node.ConstantInts(input));
   TENON_RETURN_IF_ERROR(SetSizes(attributes, shape, axes, sizes));
+  TENON_RETURN_IF_ERROR(KeepAspectRatio(node, attributes, shape, axes));
   return EmitResize(node, x, attributes);
 }
 
@@ -274,8 +324,8 @@ constexpr LoweringRow kRows[] = {
     {"Resize",
      LowerResize,
      {},
-     "sizes, scales and axes constant; linear and cubic over the last two dimensions; not "
-     "tf_crop_and_resize, antialias or keep_aspect_ratio_policy"},
+     "sizes, scales and axes constant; half_pixel_symmetric with whole scaled sizes; not "
+     "tf_crop_and_resize or antialias"},
     {"Upsample", LowerUpsample},
 };
 

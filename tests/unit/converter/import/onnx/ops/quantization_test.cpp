@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/unit/converter/import/onnx/model_builder.hpp"
+#include "tests/unit/converter/import/onnx/run_model.hpp"
 
 namespace tenon::converter::test {
 namespace {
@@ -140,6 +141,47 @@ output %y
   rows.Node("MatMulInteger", {"x", "w", "z"}, {"y"}).Output("y", TensorProto::INT32);
   CHECK(rows.Text() ==
         "error: node 'n' (MatMulInteger): a zero point for each row is not supported");
+}
+
+TEST_CASE("MatMulInteger: a zero point of run time is taken off the sums") {
+  auto model = ModelBuilder(13).Input("x", {2, 2});
+  AddIntegers(model, "w", TensorProto::INT8, {2, 3}, {1, 2, 3, -4, 5, 6});
+  AddIntegers(model, "wz", TensorProto::INT8, {}, {1});
+  model.Node("DynamicQuantizeLinear", {"x"}, {"xq", "xs", "xz"}, "d");
+  model.Node("MatMulInteger", {"xq", "w", "xz", "wz"}, {"y"}).Output("y", TensorProto::INT32);
+  CHECK(model.Text().find("quantized_matmul(%xq, %w, _, _, _, _, %wz/reshaped) {to=i32}") !=
+        std::string::npos);
+  // The range -1 to 1.55 has the scale 0.01 and the zero point 100.
+  const auto y = Run<int32_t>(model, {{-1.0F, 0.5F, 1.55F, 0.25F}});
+  // Rows (-100, 50) and (155, 25) times w - 1.
+  CHECK(y == std::vector<int32_t>{-250, 100, 50, -125, 255, 435});
+}
+
+TEST_CASE("DynamicQuantizeLSTM: its products are of integers, its results near those of floats") {
+  const auto lstm = [](bool dynamic) {
+    const std::vector<int32_t> w = {20, -100, 60, 80, -30, 50, 90, -70};
+    auto model = ModelBuilder(13).Input("x", {2, 1, 2}).Floats("s", {1}, {0.01F});
+    AddIntegers(model, "z", TensorProto::INT8, {1}, {0});
+    AddIntegers(model, "w", TensorProto::INT8, {1, 2, 4}, w);
+    AddIntegers(model, "r", TensorProto::INT8, {1, 1, 4}, {40, -20, 70, 10});
+    model.Floats("fw", {1, 4, 2}, {0.2F, -0.3F, -1.0F, 0.5F, 0.6F, 0.9F, 0.8F, -0.7F});
+    model.Floats("fr", {1, 4, 1}, {0.4F, -0.2F, 0.7F, 0.1F});
+    if (dynamic) {
+      model.Node("DynamicQuantizeLSTM", {"x", "w", "r", "", "", "", "", "", "s", "z", "s", "z"},
+                 {"y"});
+    } else {
+      model.Node("LSTM", {"x", "fw", "fr"}, {"y"});
+    }
+    model.Set("hidden_size", 1).Output("y");
+    if (dynamic) AddMicrosoftDomain(model);
+    return model;
+  };
+  CHECK(lstm(true).Text().find("= matmul(") == std::string::npos);
+  const std::vector<Floats> x = {{0.5F, -1.0F, 1.5F, 0.25F}};
+  const Floats integers = Run(lstm(true), x);
+  const Floats floats = Run(lstm(false), x);
+  REQUIRE(integers.size() == 2);
+  for (size_t i = 0; i < 2; ++i) CHECK(integers[i] == doctest::Approx(floats[i]).epsilon(0.02));
 }
 
 TEST_CASE("QLinear operators of com.microsoft: dequantize, the float op, quantize") {

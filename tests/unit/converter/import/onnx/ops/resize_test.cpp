@@ -1,7 +1,7 @@
 // Resize and Upsample: the graphs that ONNX nodes become.
 #include <doctest/doctest.h>
 
-#include "tests/unit/converter/import/onnx/model_builder.hpp"
+#include "tests/unit/converter/import/onnx/run_model.hpp"
 
 namespace tenon::converter::test {
 
@@ -90,6 +90,57 @@ TEST_CASE("Resize: align_corners by a scale that gives no whole length is asymme
 %y: f32[1,1,3,3] = resize(%x) {mode=linear, coordinates=asymmetric, sizes=[1,1,3,3], scales=[1,1,0.6666667,0.52000004]} "n"
 output %y
 )");
+}
+
+TEST_CASE("Resize: linear over other dimensions than the last two moves them there and back") {
+  const auto model = ModelBuilder(13)
+                         .Input("x", {1, 4, 6, 3})
+                         .Floats("s", {4}, {1, 2, 2, 1})
+                         .Node("Resize", {"x", "", "s"}, {"y"})
+                         .Set("mode", "linear")
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[1,4,6,3]
+%n/transpose: f32[1,3,4,6] = transpose(%x) {permutation=[0,3,1,2]}
+%n/reshape: f32[3,1,4,6] = reshape(%n/transpose) {dims=[3,1,4,6]}
+%n/resize: f32[3,1,8,12] = resize(%n/reshape) {mode=linear, sizes=[3,1,8,12], scales=[1,1,2,2]}
+%n/reshape_2: f32[1,3,8,12] = reshape(%n/resize) {dims=[1,3,8,12]}
+%y: f32[1,8,12,3] = transpose(%n/reshape_2) {permutation=[0,2,3,1]} "n"
+output %y
+)");
+}
+
+TEST_CASE("Resize: linear over three dimensions is that over two, then over the third") {
+  const auto model = ModelBuilder(13)
+                         .Input("x", {2, 2, 2})
+                         .Floats("s", {3}, {1.5F, 1.5F, 1.5F})
+                         .Node("Resize", {"x", "", "s"}, {"y"})
+                         .Set("mode", "linear")
+                         .Set("coordinate_transformation_mode", "align_corners")
+                         .Output("y");
+  // Corners 0 to 7 by the bits of their places, so that element (i, j, k) is 2 i + j + k / 2.
+  Floats expected;
+  for (int i = 0; i < 27; ++i) {
+    expected.push_back(static_cast<float>(i / 9) * 2.0F + static_cast<float>(i / 3 % 3) +
+                       static_cast<float>(i % 3) / 2.0F);
+  }
+  CheckClose(Run(model, {{0, 1, 2, 3, 4, 5, 6, 7}}), expected);
+}
+
+TEST_CASE("Resize: one scale for both dimensions keeps an image's shape, halves rounded up") {
+  for (const bool larger : {false, true}) {
+    const auto model = ModelBuilder(18)
+                           .Input("x", {1, 1, 4, 6})
+                           .Ints("s", {7, 12})
+                           .Node("Resize", {"x", "", "", "s"}, {"y"})
+                           .Set("axes", std::vector<int64_t>{2, 3})
+                           .Set("keep_aspect_ratio_policy", larger ? "not_smaller" : "not_larger")
+                           .Output("y");
+
+    const char* sizes =
+        larger ? "sizes=[1,1,8,12], scales=[1,1,2,2]" : "sizes=[1,1,7,11], scales=[1,1,1.75,1.75]";
+    CHECK(model.Text().find(sizes) != std::string::npos);
+  }
 }
 
 TEST_CASE("Resize: axes of opset 18 leave the other dimensions alone") {
