@@ -1,10 +1,11 @@
 // Runs any plan on the board, through tenon.h as firmware uses it, with every kernel of this build:
 //
-//   firmware_runner [--ops] PLAN [INPUT...] [OUTPUT...]
+//   firmware_runner [--ops | --runs N | --random N] PLAN [INPUT...] [OUTPUT...]
 //
 // Files are the workstation's: the plan, one .npy file per input, and one file per output, which
 // gets its bytes. Prints what the plan took of memory; with --ops also the ticks of every op of a
-// second run.
+// second run. --runs: so many inferences, not one. --random: then so many on random bytes, and the
+// fewest and most ticks that one took.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -126,6 +127,32 @@ class Runner {
       Fail(std::string("cannot write ") + path);
   }
 
+  /// The fewest and the most ticks of `runs` inferences on random bytes.
+  void RunOnRandomInputs(int runs) {
+    uint64_t least = UINT64_MAX;
+    uint64_t most = 0;
+    uint64_t random = 0x9E3779B97F4A7C15U;
+    for (int i = 0; i < runs; ++i) {
+      for (const Bytes& input : inputs_) {
+        for (size_t k = 0; k < input.size; ++k) {
+          random ^= random << 13;
+          random ^= random >> 7;
+          random ^= random << 17;
+          input.data[k] = static_cast<uint8_t>(random >> 24);
+        }
+      }
+      WriteInputs();
+      board_start_ticks();  // so that the clock's own interrupts come at the same moments
+      const uint64_t start = board_ticks();
+      Check(tenon_session_run(session_, &error_), "run");
+      const uint64_t ticks = board_ticks() - start;
+      if (ticks < least) least = ticks;
+      if (ticks > most) most = ticks;
+    }
+    std::printf("runs %d least %llu most %llu\n", runs, static_cast<unsigned long long>(least),
+                static_cast<unsigned long long>(most));
+  }
+
   /// A line of ticks for each op.
   void RunTraced() {
     board_start_ticks();
@@ -186,9 +213,15 @@ class Runner {
 
 int main(int argc, char** argv) {
   const bool ops = argc > 1 && std::strcmp(argv[1], "--ops") == 0;
-  const auto count = static_cast<size_t>(argc - 1 - ops);
-  char** const files = argv + 1 + ops;
-  if (argc < 2 + ops) Fail("usage: firmware_runner [--ops] PLAN [INPUT...] [OUTPUT...]");
+  const bool several = argc > 2 && std::strcmp(argv[1], "--runs") == 0;
+  const bool random = argc > 2 && std::strcmp(argv[1], "--random") == 0;
+  const int runs = several || random ? std::atoi(argv[2]) : 1;
+  const int options = ops ? 1 : several || random ? 2 : 0;
+  const auto count = static_cast<size_t>(argc - 1 - options);
+  char** const files = argv + 1 + options;
+  if (argc < 2 + options || runs < 1) {
+    Fail("usage: firmware_runner [--ops | --runs N | --random N] PLAN [INPUT...] [OUTPUT...]");
+  }
   Runner runner(ReadFile(files[0]));
   const size_t inputs = runner.input_count();
   const size_t outputs = runner.output_count();
@@ -197,9 +230,10 @@ int main(int argc, char** argv) {
          " outputs: give a file for each");
   }
   for (size_t i = 0; i < inputs; ++i) runner.SetInput(i, files[1 + i]);
-  runner.Run();
+  for (int i = 0; i < (random ? 1 : runs); ++i) runner.Run();
   std::printf("memory stack %lu\n", Number(board_stack_used()));
   for (size_t i = 0; i < outputs; ++i) runner.WriteOutput(i, files[1 + inputs + i]);
   if (ops) runner.RunTraced();
+  if (random) runner.RunOnRandomInputs(runs);
   return 0;
 }

@@ -8,6 +8,7 @@ static volatile uint32_t* const kCurrent = (volatile uint32_t*)0xe000e018u;
 #define TICKS_PER_ROUND (1u << 24)
 
 static volatile uint32_t rounds;
+static uint64_t last; /* what board_ticks gave last */
 
 void board_on_tick(void);
 void board_on_tick(void) { ++rounds; }
@@ -15,11 +16,12 @@ void board_on_tick(void) { ++rounds; }
 void board_start_ticks(void) {
   *kReload = TICKS_PER_ROUND - 1;
   *kCurrent = 0;
+  rounds = 0;
+  last = 0;
   *kControl = 7; /* on, with interrupt, from the core's clock */
 }
 
 uint64_t board_ticks(void) {
-  static uint64_t last;
   uint32_t round;
   uint32_t left;
   do {
