@@ -23,13 +23,18 @@ TEST_CASE("Differential: random graphs, options, boards and ways to run give the
   std::map<std::string, int> kinds;
   int failures = 0;
   for (uint64_t seed = first; seed < first + count && failures < 5; ++seed) {
-    const Outcome outcome = Try(Draw(seed));
+    Choices choices = Draw(seed);
+    if (const char* board = std::getenv("TENON_DIFFERENTIAL_BOARD")) choices.board = board;
+    const Outcome outcome = Try(choices);
     ++kinds[outcome.kind];
     if (outcome.wrong.empty()) continue;
     ++failures;
-    const Choices simplest = Shrink(Draw(seed));
+    const Choices simplest = Shrink(choices);
     const Outcome last = Try(simplest);
-    FAIL_CHECK(Describe(simplest) << ": " << last.wrong << "\n" << last.graph);
+    // What does not always go wrong is no simpler, and has no words any more.
+    FAIL_CHECK(Describe(choices) << ": " << outcome.wrong << "\nsimplest: " << Describe(simplest)
+                                 << ": " << last.wrong << "\n"
+                                 << last.graph);
   }
   for (const auto& [kind, number] : kinds) {
     std::printf("%s%s %d", kind == kinds.begin()->first ? "" : ", ", kind.c_str(), number);
