@@ -312,6 +312,12 @@ Result<Compiled> CompileMapped(Graph graph, const CompileOptions& options) {
   memory.lower_bound = compiled.arena.lower_bound;
   memory.proven_optimal = compiled.arena.proven_optimal;
   memory.unsplit_bytes = compiled.arena.bytes;
+  if (compiled.schedule.workers.empty() && options.board().DirectSpace() == nullptr) {
+    const LargestOp largest =
+        FindLargestOp(compiled.graph, compiled.locations, compiled.arena.steps);
+    if (largest.op != kNone) memory.largest_op = compiled.graph.op(largest.op).name;
+    memory.largest_op_bytes = largest.bytes;
+  }
   return compiled;
 }
 

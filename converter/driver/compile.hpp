@@ -68,6 +68,10 @@ struct MemoryReport {
   int64_t place_work = 0;
   int64_t source_order_bytes = 0;  ///< the arena that the model's own order would need
   int64_t unsplit_bytes = 0;       ///< the arena before anything was split for it
+  /// See LargestOp: no program of the ops that run needs less. Empty where ops work on copies of
+  /// parts (several units) or in two spaces.
+  std::string largest_op;
+  int64_t largest_op_bytes = 0;
 };
 
 struct UnitTime {

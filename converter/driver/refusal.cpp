@@ -90,6 +90,11 @@ Error RefusalOf(const std::vector<RefusedProgram>& programs, const Board& board,
         fmt::format("most is needed while '{}' runs: {} bytes of tensors and workspace are alive",
                     peak.op, peak.bytes));
   }
+  const MemoryReport& memory = compiled.memory;
+  if (!split_allowed && !memory.largest_op.empty()) {
+    error.details.push_back(fmt::format("'{}' alone needs {} bytes: whole ops do not fit less",
+                                        memory.largest_op, memory.largest_op_bytes));
+  }
   error.details.push_back(split_allowed ? "that is with everything split that helps"
                                         : "--split=auto may need less");
   if (works.size() == 1) {

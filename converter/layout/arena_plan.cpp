@@ -5,6 +5,7 @@
 
 #include "converter/layout/storage_chains.hpp"
 #include "converter/map/backends.hpp"
+#include "converter/solve/sort_and_unique.hpp"
 #include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter {
@@ -132,6 +133,30 @@ std::vector<size_t> HandOverInputs(const Graph& graph, const Locations& location
     if ((allowed >> i & 1U) != 0 && MayTakeOver(graph, locations, op, i)) inputs.push_back(i);
   }
   return inputs;
+}
+
+LargestOp FindLargestOp(const Graph& graph, const Locations& locations,
+                        const std::vector<OpId>& steps) {
+  LargestOp largest;
+  for (const OpId id : steps) {
+    const Op& op = graph.op(id);
+    std::vector<TensorId> roots;
+    for (const auto* operands : {&op.inputs, &op.outputs}) {
+      for (const TensorId operand : *operands) {
+        if (operand == kNone || graph.tensor(locations.at(operand).root).IsConstant()) continue;
+        roots.push_back(locations.at(operand).root);
+      }
+    }
+    SortAndUnique(roots);
+    int64_t bytes = op.workspace_bytes;
+    for (const TensorId root : roots) bytes += graph.tensor(root).ByteSize();
+    // The output then has the bytes of that input.
+    if (!HandOverInputs(graph, locations, op).empty()) {
+      bytes -= graph.tensor(op.outputs[0]).ByteSize();
+    }
+    if (bytes > largest.bytes) largest = {id, bytes};
+  }
+  return largest;
 }
 
 ArenaPlan PlanArena(const Graph& graph, const Locations& locations, const ArenaOptions& options) {

@@ -67,6 +67,17 @@ struct ArenaOptions {
 [[nodiscard]] std::vector<size_t> HandOverInputs(const Graph& graph, const Locations& locations,
                                                  const Op& op);
 
+/// What one op needs at once: the storages that it uses, whole, and its workspace.
+struct LargestOp {
+  OpId op = kNone;
+  int64_t bytes = 0;
+};
+
+/// Returns the op of `steps` that needs most, where it takes over an input if it may. No order of
+/// these ops, and no program that runs them again or moves tensors between them, needs less.
+[[nodiscard]] LargestOp FindLargestOp(const Graph& graph, const Locations& locations,
+                                      const std::vector<OpId>& steps);
+
 [[nodiscard]] ArenaPlan PlanArena(const Graph& graph, const Locations& locations,
                                   const ArenaOptions& options);
 

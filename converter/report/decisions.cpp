@@ -325,6 +325,9 @@ Json DecisionsJson(const Conversion& conversion) {
                     {"proven_optimal", memory.proven_optimal},
                     {"constants_bytes", memory.constants_bytes},
                     {"place_work", memory.place_work}};
+  if (!memory.largest_op.empty()) {
+    json["memory"]["largest_op"] = {{"op", memory.largest_op}, {"bytes", memory.largest_op_bytes}};
+  }
   if (conversion.cut_short) json["cut_short"] = true;
   if (conversion.relaxed_limit > 0) json["memory"]["relaxed_limit"] = conversion.relaxed_limit;
   json["memory"]["program"] = ProgramJson(conversion.program);

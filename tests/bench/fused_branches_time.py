@@ -6,7 +6,8 @@ usage: PYTHONPATH=build/host/python fused_branches_time.py TENON [--board x86-64
 
 Each model is converted with --fuse-branches=auto and =off. Both plans are loaded into one process, and
 run by turns in short blocks, in pairs whose order alternates: whatever else the machine does meets
-both. The first run of a block does not count. Printed: groups, ops and starts, the medians of both, and
+both. The first run of a block does not count. A model without groups is not run: both plans are the same
+but for the option that they record, which is checked. Printed: groups, ops and starts, the medians of both, and
 the median of the pairs' ratios with over without: below 1 is faster with groups.
 """
 import argparse
@@ -36,6 +37,14 @@ def convert(arguments, model, plan, fuse):
     return json.loads(pathlib.Path(f"{plan}.json").read_text())["branches"]
 
 
+def inspect(arguments, plan):
+    """All that is in a plan but the options that it was made with, and the report that tells of them."""
+    command = [arguments.tenon, "inspect", plan, "--json"]
+    seen = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    return {key: value for key, value in seen.items()
+            if key not in ("options", "decisions", "decisions_bytes", "file_bytes")}
+
+
 class Runner:
     """A plan in memory, with inputs of zeros."""
 
@@ -61,7 +70,8 @@ def measure(arguments, model, folder):
     groups = len(branches["auto"]["groups"])
     name = "/".join(pathlib.Path(model).parts[-2:])
     if groups == 0:
-        print(f"{name:52} no groups", flush=True)
+        equal = inspect(arguments, plans["auto"]) == inspect(arguments, plans["off"])
+        print(f"{name:52} no groups, {'equal plans' if equal else 'PLANS DIFFER'}", flush=True)
         return None
     runners = {fuse: Runner(plan, arguments.threads) for fuse, plan in plans.items()}
     runs = max(3, min(200, int(100 / max(runners["off"].block(2), 0.05))))

@@ -1,8 +1,10 @@
-// Predicted time against the limit of the arena: for splitting, the memory program, and both.
-//   memory_program_bench MODEL.onnx SHARE...
-// SHARE: of what the model needs whole on one core of x86-64, in percent. Every plan runs, and its
-// outputs are compared with those of the plan without a limit (largest difference over largest
-// value).
+// Predicted time against the limit of the arena: for the memory program, splitting, and both.
+//   memory_program_bench [--board NAME] [--psram BYTES_PER_SECOND] MODEL.onnx SHARE...
+// SHARE: of what the model needs whole on the board (x86-64 unless named), in percent. Packed
+// weights may take as much as they do then, so that limits are those of the arena alone. "program":
+// whole ops, and a memory program wherever they do not fit. --psram: the board's direct space
+// becomes 64 MiB behind a bus of that rate. Every plan runs, and its outputs are compared with
+// those of the plan without a limit (largest difference over largest value).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "converter/driver/import_model.hpp"
 #include "converter/driver/pipeline.hpp"
@@ -45,61 +48,143 @@ double DifferenceOf(const test::RunResult& a, const test::RunResult& b) {
   return most / largest;
 }
 
+struct Arguments {
+  std::string board = "x86-64";
+  double psram = 0;  ///< bytes per second; 0: the board's own direct space
+  std::string model;
+  std::vector<int64_t> shares;
+};
+
+Arguments ReadArguments(int count, char** arguments) {
+  Arguments read;
+  for (int i = 1; i < count; ++i) {
+    const std::string argument = arguments[i];
+    const char* value = i + 1 < count ? arguments[i + 1] : "";
+    if (argument == "--board") {
+      read.board = value;
+      ++i;
+    } else if (argument == "--psram") {
+      read.psram = std::atof(value);
+      ++i;
+    } else if (read.model.empty()) {
+      read.model = argument;
+    } else {
+      read.shares.push_back(std::atoll(argument.c_str()));
+    }
+  }
+  return read;
+}
+
+ConvertOptions OptionsOf(const Arguments& arguments) {
+  ConvertOptions options = test::OptionsFor(arguments.board);
+  options.model = arguments.model;
+  options.import.batch = 1;
+  for (MemorySpace& space : options.board.memory_spaces) {
+    if (arguments.psram <= 0 || !space.direct) continue;
+    space.bytes = int64_t{64} << 20;
+    space.reserve_bytes = 0;
+    space.bandwidth_bytes_per_second = arguments.psram;
+  }
+  return options;
+}
+
+class Curve {
+ public:
+  Curve(const Graph& graph, const ConvertOptions& options)
+      : graph_(graph), options_(options), inputs_(test::RandomInputs(graph, 1)) {}
+
+  bool Start() {
+    ConvertOptions unlimited = options_;
+    SetLimit(int64_t{1} << 40, unlimited);
+    auto whole = ConvertGraph(graph_, unlimited);
+    if (!whole.ok()) {
+      fmt::print(stderr, "{}\n", whole.error().message);
+      return false;
+    }
+    whole_ = std::move(*whole);
+    expected_ = test::RunPlan(whole_.plan, inputs_, {});
+    const MemoryReport& memory = whole_.memory;
+    fmt::print("{} on {}: {} bytes, {:.3f} ms\n", options_.model.stem().string(),
+               options_.board.name, memory.arena_bytes, Milliseconds(whole_.time.after));
+    if (memory.largest_op_bytes > 0) {
+      fmt::print("largest op '{}': {} bytes, so whole ops need at least 1/{:.2f}\n",
+                 memory.largest_op, memory.largest_op_bytes, Smaller(memory.largest_op_bytes));
+    }
+    fmt::print("| limit, % | way | arena | smaller | time | again | moves | gap | s | differs |\n");
+    fmt::print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
+    return true;
+  }
+
+  void Point(int64_t share, const std::string& way) {
+    ConvertOptions limited = options_;
+    SetLimit(whole_.memory.arena_bytes * share / 100 + whole_.memory.packed_bytes, limited);
+    limited.split.allowed = way != "program";
+    limited.split.program = way != "split";
+    limited.split.force_program = way == "program";
+    const auto start = std::chrono::steady_clock::now();
+    const auto made = ConvertGraph(graph_, limited);
+    const double seconds = SecondsSince(start);
+    if (!made.ok()) {
+      fmt::print("| {} | {} | refused | | | | | | {:.1f} | |\n", share, way, seconds);
+    } else {
+      PrintPoint(share, way, *made, seconds);
+    }
+    std::fflush(stdout);
+  }
+
+ private:
+  static double Milliseconds(Picoseconds time) { return static_cast<double>(time) * 1e-9; }
+
+  [[nodiscard]] double Smaller(int64_t bytes) const {
+    return static_cast<double>(whole_.memory.arena_bytes) / static_cast<double>(bytes);
+  }
+
+  static void SetLimit(int64_t bytes, ConvertOptions& options) {
+    MemorySpace* space = options.board.FindSpace(options.board.ArenaSpace()->name);
+    space->bytes = bytes;
+    space->reserve_bytes = 0;
+  }
+
+  void PrintPoint(int64_t share, const std::string& way, const Conversion& made,
+                  double seconds) const {
+    const ProgramReport& program = made.program;
+    std::string gap = "-";
+    if (program.used && program.bound > 0) {
+      gap = fmt::format("{:.1f} %", 100 * static_cast<double>(program.time - program.bound) /
+                                        static_cast<double>(program.bound));
+    }
+    fmt::print("| {} | {} | {} | {:.2f} | {:.3f} | {} | {} | {} | {:.1f} | {:.1e} |\n", share, way,
+               made.memory.arena_bytes, Smaller(made.memory.arena_bytes),
+               static_cast<double>(made.time.after) / static_cast<double>(whole_.time.after),
+               program.repeated, program.moves, gap, seconds,
+               DifferenceOf(expected_, test::RunPlan(made.plan, inputs_, {})));
+  }
+
+  const Graph& graph_;
+  const ConvertOptions& options_;
+  const std::vector<std::vector<std::byte>> inputs_;
+  Conversion whole_;
+  test::RunResult expected_;
+};
+
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count < 3) {
-    fmt::print(stderr, "memory_program_bench MODEL.onnx SHARE...\n");
+  const Arguments read = ReadArguments(count, arguments);
+  if (read.shares.empty()) {
+    fmt::print(stderr, "memory_program_bench [--board NAME] [--psram RATE] MODEL.onnx SHARE...\n");
     return 2;
   }
-  ConvertOptions options = test::OptionsFor("x86-64");
-  options.model = arguments[1];
-  options.import.batch = 1;
-  auto graph = ImportModel(options.model, options.import, FoldTensors);
+  const ConvertOptions options = OptionsOf(read);
+  const auto graph = ImportModel(options.model, options.import, FoldTensors);
   if (!graph.ok()) {
     fmt::print(stderr, "{}\n", graph.error().message);
     return 1;
   }
-  const auto inputs = test::RandomInputs(*graph, 1);
-  const auto whole = ConvertGraph(*graph, options);
-  if (!whole.ok()) {
-    fmt::print(stderr, "{}\n", whole.error().message);
-    return 1;
-  }
-  const test::RunResult expected = test::RunPlan(whole->plan, inputs, {});
-  const int64_t peak = whole->memory.arena_bytes;
-  const auto time = static_cast<double>(whole->time.after);
-  fmt::print("{}: {} bytes, {:.3f} ms\n", options.model.stem().string(), peak, time * 1e-9);
-  fmt::print("| limit, % | way | arena | smaller | time | again | gap | seconds | difference |\n");
-  fmt::print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
-  for (int i = 2; i < count; ++i) {
-    const int64_t limit = peak * std::atoi(arguments[i]) / 100;
-    for (const char* way : {"program", "split", "both"}) {
-      ConvertOptions limited = options;
-      MemorySpace* space = limited.board.FindSpace(limited.board.ArenaSpace()->name);
-      space->bytes = limit + whole->memory.packed_bytes;
-      space->reserve_bytes = 0;
-      limited.split.allowed = way != std::string("program");
-      limited.split.program = way != std::string("split");
-      const auto start = std::chrono::steady_clock::now();
-      const auto made = ConvertGraph(*graph, limited);
-      const double seconds = SecondsSince(start);
-      if (!made.ok()) {
-        fmt::print("| {} | {} | refused | | | | | {:.1f} | |\n", arguments[i], way, seconds);
-        continue;
-      }
-      const ProgramReport& program = made->program;
-      const double gap = program.bound > 0 ? static_cast<double>(program.time - program.bound) /
-                                                 static_cast<double>(program.bound)
-                                           : 0;
-      fmt::print("| {} | {} | {} | {:.2f} | {:.3f} | {} | {} | {:.1f} | {:.1e} |\n", arguments[i],
-                 way, made->memory.arena_bytes,
-                 static_cast<double>(peak) / static_cast<double>(made->memory.arena_bytes),
-                 static_cast<double>(made->time.after) / time, program.repeated,
-                 program.used && program.bound > 0 ? fmt::format("{:.1f} %", 100 * gap) : "-",
-                 seconds, DifferenceOf(expected, test::RunPlan(made->plan, inputs, {})));
-      std::fflush(stdout);
-    }
+  Curve curve(*graph, options);
+  if (!curve.Start()) return 1;
+  for (const int64_t share : read.shares) {
+    for (const char* way : {"program", "split", "both"}) curve.Point(share, way);
   }
   return 0;
 }

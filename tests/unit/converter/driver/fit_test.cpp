@@ -71,6 +71,28 @@ TEST_CASE("Fit: what cannot be split enough is refused with the op and a limit t
   CHECK(fits->memory.arena_bytes <= stated);
 }
 
+TEST_CASE("Fit: a refusal without splitting says what the largest op alone needs") {
+  const Graph graph = Parsed(kChain);
+  ConvertOptions options = Portable(1000);
+  options.split.allowed = false;
+  const auto refused = ConvertGraph(graph, options);
+  REQUIRE_FALSE(refused.ok());
+  const int64_t stated = StatedLimit(refused.error());
+  const auto fits = ConvertGraph(graph, Portable(stated));
+  REQUIRE(fits.ok());
+  CHECK(fits->memory.largest_op_bytes <= stated);
+  const auto whole = ConvertGraph(graph, Portable(int64_t{1} << 30));
+  REQUIRE(whole.ok());
+  // Two images of 16 channels.
+  CHECK(whole->memory.largest_op == "b");
+  CHECK(whole->memory.largest_op_bytes == 2 * 16 * 24 * 24 * int64_t{sizeof(float)});
+  bool said = false;
+  for (const std::string& detail : refused.error().details) {
+    said = said || detail.find("alone needs") != std::string::npos;
+  }
+  CHECK(said);
+}
+
 TEST_CASE("Fit: without splitting a graph over the limit works in place, with the same bits") {
   const Graph graph = Parsed(kChain);
   ConvertOptions options = Portable(UnlimitedArena(graph) - 1);

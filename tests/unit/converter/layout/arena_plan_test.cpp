@@ -120,6 +120,32 @@ TEST_CASE("PlanArena: constants take no room, and a graph without ops still has 
   CHECK(empty.arena.bytes == 256);
 }
 
+TEST_CASE("FindLargestOp: whole storages and the workspace count, once, less what is taken over") {
+  Located located = Locate(R"(graph g
+input %x: f32[64]
+%a = unary(%x) {function=relu}
+%b = unary(%a) {function=exp}
+%c = concat(%a, %b)
+%y = reduce(%c) {function=sum, axes_mask=1}
+output %y
+)");
+  const auto largest = [&] {
+    const ArenaPlan arena = PlanArena(located.graph, located.locations, ArenaOptions());
+    const LargestOp found = FindLargestOp(located.graph, located.locations, arena.steps);
+    CHECK(arena.bytes >= found.bytes);
+    return std::make_pair(located.graph.tensor(located.graph.op(found.op).outputs[0]).name,
+                          found.bytes);
+  };
+  // %a and %b are windows on the 512 bytes of %c: beside those, %x counts while %a is made.
+  CHECK(largest() == std::make_pair(std::string("a"), int64_t{768}));
+  const OpId op = located.graph.tensor(located.Id("b")).producer;
+  located.graph.MutableOp(op).workspace_bytes = 1000;
+  CHECK(largest() == std::make_pair(std::string("b"), int64_t{512 + 1000}));
+  const Located in_place =
+      Locate("graph g\ninput %x: f32[64]\n%a = unary(%x)\n%y = unary(%a)\noutput %y\n");
+  CHECK(FindLargestOp(in_place.graph, in_place.locations, in_place.graph.OpOrder()).bytes == 256);
+}
+
 // --- in-place hand-overs ------------------------------------------------------------------------
 
 TEST_CASE("PlanArena: a chain of elementwise ops stays on one array") {
