@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "converter/schedule/program_problem.hpp"
+#include "converter/split/traffic_chains.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -37,20 +38,24 @@ Result<Fitted> SeveralUnitsFitter::Whole() {
 
 /// Chains, then single ops, are cut so that they leave space for what is fetched ahead.
 Result<std::optional<Fitted>> SeveralUnitsFitter::Aim(int64_t bytes) {
-  constexpr Shares kWays[] = {{0, 8}, {0, 4}, {0, 2}, {0, 1}, {8, 4}, {8, 2},
-                              {8, 1}, {6, 4}, {6, 2}, {6, 1}, {4, 2}, {4, 1}};
+  constexpr Shares kWays[] = {{0, 8}, {0, 4}, {0, 2}, {0, 1}, {8, 4}, {8, 2},       {8, 1},
+                              {6, 4}, {6, 2}, {6, 1}, {4, 2}, {4, 1}, {6, 4, true}, {4, 4, true}};
   TENON_ASSIGN_OR_RETURN(const int64_t beside, Beside());
   if (bytes <= beside) return std::optional<Fitted>();
   SetLimit(bytes - beside);
+  constexpr size_t kMostOpsForTraffic = 1000;  // chains from every one of them are compared
+  const bool is_long = graph_.OpOrder().size() > kMostOpsForTraffic;
   const bool board_is_flat = MemoryOf(board_).slow == nullptr;
   const Candidate* best = nullptr;
   // By target of chains: the least time so far. -1: even finer parts do not make it faster.
-  std::map<int64_t, Picoseconds> least_time;
+  std::map<std::pair<int64_t, bool>, Picoseconds> least_time;
   size_t way = 0;
   for (const Shares& shares : kWays) {
     const auto done = static_cast<double>(way++) / static_cast<double>(std::size(kWays));
     if (options_.progress) options_.progress("splitting", done);
-    const auto least = least_time.try_emplace(ChainTarget(shares), INT64_MAX).first;
+    if (shares.traffic && (board_is_flat || is_long || IsNearBound(best))) continue;
+    const auto target = std::make_pair(ChainTarget(shares), shares.traffic);
+    const auto least = least_time.try_emplace(target, INT64_MAX).first;
     if (best != nullptr && least->second < 0) continue;
     TENON_ASSIGN_OR_RETURN(const Trial* trial, Try(shares));
     if (trial->is_large) least->second = -1;
@@ -123,7 +128,8 @@ void SeveralUnitsFitter::SetLimit(int64_t arena_bytes) {
 
 /// Splits and compiles, unless there would be too many parts or an op fits in none.
 Result<SeveralUnitsFitter::Trial*> SeveralUnitsFitter::Try(const Shares& shares) {
-  const auto [entry, is_new] = trials_.try_emplace({ChainTarget(shares), shares.ops});
+  const auto [entry, is_new] =
+      trials_.try_emplace({ChainTarget(shares), shares.ops, shares.traffic});
   Trial& trial = entry->second;
   if (!is_new) return &trial;
   Result<Candidate> candidate = Split(shares);
@@ -133,7 +139,7 @@ Result<SeveralUnitsFitter::Trial*> SeveralUnitsFitter::Try(const Shares& shares)
     return &trial;
   }
   trial.candidate = std::move(*candidate);
-  trial.is_large = IsLarge(trial.candidate.graph);
+  trial.is_large = IsLarge(trial.candidate.graph, shares);
   if (trial.is_large) return &trial;
   Result<Compiled> compiled = Compile(trial.candidate.graph, ForTrial(options_));
   if (!compiled.ok() && !IsTooLarge(compiled.error())) return compiled.error();
@@ -144,9 +150,19 @@ Result<SeveralUnitsFitter::Trial*> SeveralUnitsFitter::Try(const Shares& shares)
 
 /// Returns true for a graph in so many parts that it takes too long to compile, and to run, where
 /// others are left to try.
-bool SeveralUnitsFitter::IsLarge(const Graph& split) const {
+bool SeveralUnitsFitter::IsLarge(const Graph& split, const Shares& shares) const {
   constexpr size_t kMostOps = 1024;
-  return split.OpOrder().size() > std::max(kMostOps, 2 * graph_.OpOrder().size());
+  const size_t factor = shares.traffic ? 24 : 2;  // where nothing coarser came near the bound
+  return split.OpOrder().size() > std::max(kMostOps, factor * graph_.OpOrder().size());
+}
+
+/// Returns true if less traffic would hardly make the program faster: with all memory that there
+/// could be, the whole ops would take nearly as long.
+bool SeveralUnitsFitter::IsNearBound(const Candidate* best) const {
+  constexpr double kNear = 1.1;
+  if (best == nullptr || !whole_) return false;
+  const auto bound = static_cast<double>(whole_->compiled.time.lower_bound);
+  return static_cast<double>(best->fitted.compiled.time.after) <= kNear * bound;
 }
 
 Result<int64_t> SeveralUnitsFitter::Beside() {
@@ -162,15 +178,21 @@ Result<int64_t> SeveralUnitsFitter::Beside() {
 int64_t SeveralUnitsFitter::ChainTarget(const Shares& shares) {
   constexpr int64_t kShares = 8;
   if (shares.chains == 0) return 0;
-  if (!planner_) planner_.emplace(graph_, split_options_);
   const int64_t share = board_.ArenaSpace()->usable_bytes() / kShares * shares.chains;
+  if (shares.traffic) return share;
+  if (!planner_) planner_.emplace(graph_, split_options_);
   return std::max(share, planner_->SmallestTarget());
 }
 
 Result<SeveralUnitsFitter::Candidate> SeveralUnitsFitter::Split(const Shares& shares) {
   Candidate candidate;
   candidate.graph = graph_;
-  if (const int64_t target = ChainTarget(shares); target != 0) {
+  if (shares.traffic) {
+    TrafficOptions traffic;
+    traffic.fast_bytes = ChainTarget(shares);
+    traffic.limits = split_options_.limits;
+    TENON_ASSIGN_OR_RETURN(candidate.fitted.chains, CutForTraffic(candidate.graph, traffic));
+  } else if (const int64_t target = ChainTarget(shares); target != 0) {
     candidate.fitted.chains = planner_->Plan(target);
     TENON_RETURN_IF_ERROR(planner_->Apply(candidate.graph));
   }

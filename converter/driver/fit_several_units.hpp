@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "converter/driver/fit_ways.hpp"
@@ -25,10 +26,12 @@ class SeveralUnitsFitter : public FitWays {
 
  private:
   /// Eighths of the fast memory that chains' live bytes and ops' working sets may use; 0 cuts no
-  /// chains.
+  /// chains. `traffic`: chains are cut for what they move between memories, see CutForTraffic, and
+  /// the share is that of a patch.
   struct Shares {
     int64_t chains = 0;
     int64_t ops = 8;
+    bool traffic = false;
   };
 
   /// A graph that is split, but not compiled yet.
@@ -47,14 +50,16 @@ class SeveralUnitsFitter : public FitWays {
     Candidate candidate;
     bool fits = false;
   };
-  /// The target of chains, which is the same for small shares, and the share of ops.
-  using TrialKey = std::pair<int64_t, int64_t>;
+  /// The target of chains, which is the same for small shares, the share of ops, and whether chains
+  /// are cut for traffic.
+  using TrialKey = std::tuple<int64_t, int64_t, bool>;
 
   [[nodiscard]] Result<LimitSearch*> Search();
   void SetLimit(int64_t arena_bytes);
   [[nodiscard]] int64_t ChainTarget(const Shares& shares);
   Result<Trial*> Try(const Shares& shares);
-  [[nodiscard]] bool IsLarge(const Graph& split) const;
+  [[nodiscard]] bool IsLarge(const Graph& split, const Shares& shares) const;
+  [[nodiscard]] bool IsNearBound(const Candidate* best) const;
   Result<std::optional<Fitted>> Attempt(int64_t arena_bytes);
   [[nodiscard]] Result<int64_t> Beside();
   [[nodiscard]] Result<Candidate> Split(const Shares& shares);

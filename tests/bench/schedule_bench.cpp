@@ -3,7 +3,7 @@
 // microseconds; one line per model.
 // Several ways to split are scheduled, the fastest is printed. `split`: eighths of fast memory that
 // chains of ops and single ops were split for.
-// Usage: schedule_bench [--board NAME] [--budget N] [--every-split] MODEL.onnx...
+// Usage: schedule_bench [--board NAME] [--budget N] [--every-split] [--only-split N] MODEL.onnx...
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -19,6 +19,7 @@
 #include "converter/layout/lower.hpp"
 #include "converter/schedule/make_schedule.hpp"
 #include "converter/split/patch_plan.hpp"
+#include "converter/split/traffic_chains.hpp"
 #include "converter/split/working_set.hpp"
 
 namespace tenon::converter {
@@ -28,20 +29,30 @@ struct Settings {
   std::string board = "npu-3unit";
   ScheduleOptions schedule;
   bool every_split = false;  ///< a line for each way to split
+  int only = -1;             ///< the only way to split that is tried; -1: all
 };
 
 /// Shares of fast memory that chains and single ops are split for, in eighths; 0: not at all.
+/// `traffic`: chains are cut for what they move.
 struct Split {
   int64_t chains = 0;
   int64_t ops = 8;
+  bool traffic = false;
 };
-constexpr Split kSplits[] = {{0, 4}, {0, 2}, {0, 1}, {8, 4}, {8, 2}, {8, 1},
-                             {6, 4}, {6, 2}, {6, 1}, {4, 2}, {4, 1}};
+constexpr Split kSplits[] = {{0, 4}, {0, 2}, {0, 1}, {8, 4}, {8, 2},       {8, 1},      {6, 4},
+                             {6, 2}, {6, 1}, {4, 2}, {4, 1}, {6, 4, true}, {4, 4, true}};
 
 Result<ScheduledProgram> Schedule(Graph graph, const Board& board, const Split& split,
                                   const ScheduleOptions& options) {
   const int64_t memory = board.ArenaSpace()->usable_bytes();
-  if (split.chains > 0) {
+  if (split.traffic) {
+    TrafficOptions traffic;
+    traffic.fast_bytes = memory * split.chains / 8;
+    traffic.limits = board.splitting;
+    const auto cut = CutForTraffic(graph, traffic);
+    if (!cut.ok()) return cut.error();
+    if (cut->chains.empty()) return UsageError("no chain is cut");
+  } else if (split.chains > 0) {
     MemorySplitOptions chains;
     chains.limits = board.splitting;
     // Inputs and outputs lie in slow memory here, which the planner does not know: its target may
@@ -83,11 +94,11 @@ void PrintLine(const std::string& name, const Split& split, const ScheduledProgr
   const TimeOrder& order = program.order;
   const Picoseconds predicted = program.simulation.makespan;
   fmt::print(
-      "{:<26} {:>3}{:>2} {:>5} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>6.3f} {:>5}/{:<5} {:>6} "
+      "{:<26} {:>2}{}{:>2} {:>5} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>6.3f} {:>5}/{:<5} {:>6} "
       "{:>6.2f}\n",
-      name, split.chains, split.ops, program.arena.steps.size(), Microseconds(order.source),
-      Microseconds(order.random), Microseconds(order.list), Microseconds(order.chosen),
-      Microseconds(predicted), Microseconds(order.bound.bound),
+      name, split.chains, split.traffic ? 't' : ' ', split.ops, program.arena.steps.size(),
+      Microseconds(order.source), Microseconds(order.random), Microseconds(order.list),
+      Microseconds(order.chosen), Microseconds(predicted), Microseconds(order.bound.bound),
       static_cast<double>(predicted) / static_cast<double>(order.bound.bound), program.fetches,
       program.stores, order.tried, seconds);
   std::fflush(stdout);
@@ -112,6 +123,7 @@ bool Run(const std::string& path, const Board& board, const Settings& settings) 
   Split best_split;
   std::string why_not;
   for (const Split& split : kSplits) {
+    if (settings.only >= 0 && &split != &kSplits[settings.only]) continue;
     auto program = Schedule(*graph, board, split, quick);
     if (!program.ok()) {
       why_not = program.error().message;
@@ -149,6 +161,7 @@ int Main(int argc, char** argv) {
     if (argument.rfind("--", 0) == 0) {
       const char* value = i + 1 < argc ? argv[++i] : "";
       if (argument == "--board") settings.board = value;
+      if (argument == "--only-split") settings.only = std::atoi(value);
       if (argument == "--budget") {
         settings.schedule.search.work_budget = std::strtoll(value, nullptr, 10);
       }
