@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "backends/fpga/codegen/layers.hpp"
 #include "converter/code/segment_source.hpp"
 #include "converter/cost/cost_model.hpp"
 
@@ -22,7 +23,7 @@ class Generator {
 
  private:
   void AddSegment(ProgramToEmit& program, std::vector<OpId> ops) {
-    const TracedSource traced = SourceOf(*program.graph, *program.locations, ops);
+    const TracedSource traced = SourceOf(*program.graph, *program.locations, ops, program.arena);
     auto code = fpga::GenerateCode(traced.source, CodeTargetOf(*unit_.accelerator));
     if (!code.ok()) {
       const fpga::Refusal& refusal = code.refusal();
@@ -43,8 +44,9 @@ class Generator {
       device.relocations.push_back(
           {relocation.base_register,
            relocation.block < 0 ? kNone : traced.roots[static_cast<size_t>(relocation.block)],
-           relocation.writes});
+           relocation.writes, relocation.block == fpga::kScratchBlock});
     }
+    device.scratch_bytes = code->scratch_bytes;
     program.code.push_back(std::move(device));
   }
 

@@ -104,9 +104,19 @@ class SourceMaker {
 
 }  // namespace
 
-TracedSource SourceOf(const Graph& graph, const Locations& locations,
-                      const std::vector<OpId>& ops) {
-  return SourceMaker(graph, locations, ops).Run();
+TracedSource SourceOf(const Graph& graph, const Locations& locations, const std::vector<OpId>& ops,
+                      const ArenaPlan* arena) {
+  TracedSource traced = SourceMaker(graph, locations, ops).Run();
+  if (arena == nullptr) return traced;
+  std::map<TensorId, const PlannedStorage*> storage_of_root;
+  for (const PlannedStorage& storage : arena->storages) storage_of_root[storage.root] = &storage;
+  for (size_t i = 0; i < traced.roots.size(); ++i) {
+    const auto found = storage_of_root.find(traced.roots[i]);
+    if (found == storage_of_root.end() || found->second->on_chip) continue;
+    traced.source.blocks[i].memory = found->second->arena;
+    traced.source.blocks[i].place = found->second->offset;
+  }
+  return traced;
 }
 
 }  // namespace tenon::converter

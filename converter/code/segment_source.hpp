@@ -5,6 +5,7 @@
 
 #include "backends/fpga/codegen/segment_source.hpp"
 #include "converter/ir/locations.hpp"
+#include "converter/layout/arena_plan.hpp"
 
 namespace tenon::converter {
 
@@ -14,8 +15,9 @@ struct TracedSource {
   std::vector<TensorId> roots;  ///< by block
 };
 
-/// `ops` in the order in which they run. Borrows constants and attributes from the graph.
+/// `ops` in the order in which they run. Borrows constants and attributes from the graph. With
+/// `arena`, blocks say where they lie in it.
 [[nodiscard]] TracedSource SourceOf(const Graph& graph, const Locations& locations,
-                                    const std::vector<OpId>& ops);
+                                    const std::vector<OpId>& ops, const ArenaPlan* arena = nullptr);
 
 }  // namespace tenon::converter

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "converter/code/code_memory.hpp"
 #include "converter/driver/import_model.hpp"
 #include "converter/driver/memory_needs.hpp"
 #include "converter/driver/pass_list.hpp"
@@ -184,6 +185,36 @@ std::vector<ProgramToEmit> ProgramsToEmit(const ProgramsOfPlan& made, const Boar
   return programs;
 }
 
+/// The arenas of ProgramsToEmit, in its order.
+std::vector<ArenaPlan*> ArenasOf(ProgramsOfPlan& made) {
+  ParallelPrograms& parallel = made.parallel;
+  std::vector<ArenaPlan*> arenas = {&made.fitted.compiled.arena};
+  if (parallel.pipeline) arenas.push_back(&parallel.pipeline->arenas.plan);
+  if (parallel.inter) arenas.push_back(&parallel.inter->program.arena);
+  if (parallel.shards) arenas.push_back(&parallel.shards->arena);
+  if (parallel.inter_shards) arenas.push_back(&parallel.inter_shards->program.arena);
+  return arenas;
+}
+
+void ReportArena(const ArenaPlan& arena, MemoryReport& memory) {
+  memory.arena_bytes = arena.bytes;
+  memory.lower_bound = arena.lower_bound;
+  memory.proven_optimal = arena.proven_optimal;
+}
+
+/// Makes the code of an accelerator's segments, for which the host's memory holds only what they
+/// exchange. Returns what the accelerator cannot run after all.
+std::vector<RefusedOp> MakeCodes(const Board& board, ProgramsOfPlan& made) {
+  const std::vector<ArenaPlan*> arenas = ArenasOf(made);
+  for (size_t i = 0; i < arenas.size(); ++i) KeepOnChip(board, made.programs[i], *arenas[i]);
+  GeneratedCodes codes = GenerateCodes(board, made.programs);
+  made.codes = std::move(codes.segments);
+  if (!codes.refused.empty()) return std::move(codes.refused);
+  for (size_t i = 0; i < arenas.size(); ++i) AddScratch(made.programs[i], *arenas[i]);
+  ReportArena(made.fitted.compiled.arena, made.fitted.compiled.memory);
+  return {};
+}
+
 /// Compiles, and makes the code of an accelerator's segments. What it then turns down is mapped
 /// elsewhere, and all is compiled again: each round turns down one op more at least.
 Status MakePrograms(const Graph& graph, const ConvertOptions& options, CompileOptions& compile,
@@ -194,11 +225,11 @@ Status MakePrograms(const Graph& graph, const ConvertOptions& options, CompileOp
                            MakeParallelPrograms(graph, made.fitted, compile, options.parallel));
     TENON_RETURN_IF_ERROR(LimitToPieces(options.board, made.fitted.compiled, made.parallel));
     made.programs = ProgramsToEmit(made, options.board);
-    GeneratedCodes codes = GenerateCodes(options.board, made.programs);
-    made.codes = std::move(codes.segments);
-    if (codes.refused.empty()) return {};
+    if (AcceleratorUnit(options.board) == nullptr) return {};
+    const std::vector<RefusedOp> found = MakeCodes(options.board, made);
+    if (found.empty()) return {};
     std::vector<RefusedOp>& refused = compile.kernels.refused;
-    refused.insert(refused.end(), codes.refused.begin(), codes.refused.end());
+    refused.insert(refused.end(), found.begin(), found.end());
   }
 }
 

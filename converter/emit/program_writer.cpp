@@ -83,10 +83,24 @@ void ProgramWriter::NumberStorages() {
     if (storage.root != kNone) storage_of_root_[storage.root] = index;
     if (storage.workspace_of != kNone) workspace_storage_[storage.workspace_of] = index;
     for (const OpId op : storage.fallback_of) fallback_storage_[op] = index;
-    storages_.emplace_back(static_cast<uint64_t>(storage.offset),
-                           static_cast<uint64_t>(storage.bytes),
-                           static_cast<uint16_t>(storage.arena), fb::StorageHome::arena);
+    const bool on_chip = storage.on_chip;
+    storages_.emplace_back(
+        static_cast<uint64_t>(on_chip ? 0 : storage.offset), static_cast<uint64_t>(storage.bytes),
+        on_chip ? SegmentWith(storage.root) : static_cast<uint16_t>(storage.arena),
+        on_chip ? fb::StorageHome::device : fb::StorageHome::arena);
   }
+}
+
+/// The segment whose ops write the storage of a root.
+uint16_t ProgramWriter::SegmentWith(TensorId root) const {
+  for (size_t s = 0; s < segments_.size(); ++s) {
+    for (const OpId id : segments_[s].ops) {
+      for (const TensorId output : graph_.op(id).outputs) {
+        if (locations_.at(output).root == root) return static_cast<uint16_t>(s);
+      }
+    }
+  }
+  return UINT16_MAX;
 }
 
 uint32_t ProgramWriter::StorageOfRoot(TensorId root) {
@@ -122,7 +136,8 @@ void ProgramWriter::NumberTensors() {
     for (const TensorId output : op.outputs) AddTensor(output);
     if (const auto storage = workspace_storage_.find(id); storage != workspace_storage_.end()) {
       workspace_tensor_[id] =
-          AddScratch(op.name + ".workspace", op.workspace_bytes, storage->second);
+          AddScratch(op.name + ".workspace",
+                     static_cast<int64_t>(storages_[storage->second].bytes()), storage->second);
     }
     if (const auto storage = fallback_storage_.find(id); storage != fallback_storage_.end()) {
       fallback_tensor_[id] =
@@ -246,12 +261,14 @@ ProgramWriter::CodeOffset ProgramWriter::WriteCode(const EmittedSegment& segment
   std::vector<fb::Relocation> relocations;
   for (const DeviceCode::Relocation& relocation : found->relocations) {
     const auto base_register = static_cast<uint8_t>(relocation.base_register);
-    if (relocation.root == kNone) {
+    if (relocation.root == kNone && !relocation.is_scratch) {
       relocations.emplace_back(tables_.code.Add(found->constants), found->constants.size(),
                                kCodeSection, fb::StorageHome::section, base_register, uint8_t{0});
       continue;
     }
-    const fb::Storage& storage = storages_[storage_of_root_.at(relocation.root)];
+    const fb::Storage& storage =
+        storages_[relocation.is_scratch ? workspace_storage_.at(segment.ops.front())
+                                        : storage_of_root_.at(relocation.root)];
     relocations.emplace_back(storage.offset(), storage.bytes(), storage.index(), storage.home(),
                              base_register, static_cast<uint8_t>(relocation.writes ? 1 : 0));
   }
@@ -397,6 +414,7 @@ ProgramWriter::Ports ProgramWriter::WritePorts(bool outputs) {
 
 Result<flatbuffers::Offset<fb::Program>> ProgramWriter::Write() {
   TENON_RETURN_IF_ERROR(NumberWorkers());
+  TENON_RETURN_IF_ERROR(FindSegments());
   NameSpaces();
   NumberStorages();
   NumberTensors();
@@ -408,7 +426,6 @@ Result<flatbuffers::Offset<fb::Program>> ProgramWriter::Write() {
       steps.push_back(fb::CreateStep(builder_, static_cast<uint32_t>(i)));
     }
   }
-  TENON_RETURN_IF_ERROR(FindSegments());
   const auto segments = WriteSegments();
   TENON_ASSIGN_OR_RETURN(const auto channels, WriteChannels());
   const auto workers = WriteWorkers(steps);

@@ -73,6 +73,7 @@ class ProgramWriter {
   [[nodiscard]] Status NumberWorkers();
   void NameSpaces();
   void NumberStorages();
+  [[nodiscard]] uint16_t SegmentWith(TensorId root) const;
   uint32_t StorageOfRoot(TensorId root);
   [[nodiscard]] std::vector<TensorId> OperandsOf(OpId id) const;
   void NumberTensors();

@@ -25,6 +25,7 @@ struct PlannedStorage {
   OpId workspace_of = kNone;           ///< the op that uses it; kNone for a tensor
   std::vector<OpId> fallback_of = {};  ///< ops whose fall-back kernels use it, one at a time
   int64_t bytes = 0;
+  bool on_chip = false;    ///< stays inside an accelerator: it is in no arena
   int32_t arena = 0;       ///< index into ArenaPlan::arenas
   int64_t offset = 0;      ///< in the arena
   int64_t first_step = 0;  ///< first write (0 for graph inputs)

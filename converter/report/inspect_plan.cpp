@@ -137,12 +137,21 @@ class Inspector {
     }
   }
 
+  /// Of what stays inside a device, the device's backend.
+  [[nodiscard]] std::string SpaceOf(const StorageInfo& storage) const {
+    if (storage.home == StorageHome::kDevice) {
+      return plan_.backend(program_.segment(storage.index).backend);
+    }
+    return plan_.space_name(storage.home == StorageHome::kSection
+                                ? plan_.section(storage.index).space
+                                : program_.arena(storage.index).space);
+  }
+
   [[nodiscard]] Json TensorJson(size_t index) const {
     const TensorInfo tensor = program_.tensor(index);
     const StorageInfo storage = program_.storage(tensor.storage);
     const bool constant = storage.home == StorageHome::kSection;
-    const uint16_t space =
-        constant ? plan_.section(storage.index).space : program_.arena(storage.index).space;
+    const bool in_device = storage.home == StorageHome::kDevice;
     int64_t bytes = DTypeBytes(tensor.dtype);
     for (const int32_t dim : tensor.dims) bytes *= dim;
     Json json;
@@ -151,9 +160,9 @@ class Inspector {
     json["shape"] = std::vector<int32_t>(tensor.dims.begin(), tensor.dims.end());
     json["layout"] = kLayouts[std::min<size_t>(tensor.layout, 2)];
     json["strides"] = std::vector<int32_t>(tensor.strides.begin(), tensor.strides.end());
-    json["space"] = plan_.space_name(space);
+    json["space"] = SpaceOf(storage);
     json["constant"] = constant;
-    if (!constant) json["arena"] = storage.index;
+    if (!constant && !in_device) json["arena"] = storage.index;
     json["storage"] = tensor.storage;
     json["offset"] = storage.offset + tensor.offset;
     json["bytes"] = bytes;

@@ -28,6 +28,7 @@ struct DeviceCode {
     int32_t base_register = 0;
     TensorId root = kNone;  ///< leads to its storage; kNone: to the code's constants
     bool writes = false;
+    bool is_scratch = false;  ///< leads to the workspace of the segment's first op
   };
   std::vector<OpId> ops;              ///< the segment's, in order
   std::vector<uint8_t> instructions;  ///< what the device fetches first
@@ -37,6 +38,7 @@ struct DeviceCode {
   std::vector<uint32_t> parameters;
   std::vector<uint32_t> image;  ///< uuid of the device's image, 4 words; empty: any
   std::vector<Relocation> relocations;
+  int64_t scratch_bytes = 0;  ///< of memory that the code wants for itself
 };
 
 /// One kernel that runs a group of ops (sdk/schema/plan.fbs, Group).

@@ -34,11 +34,13 @@ struct SharedTensor {
   void* actual = nullptr;
 };
 
-/// What a base register of a segment's code leads to: `bytes` from there on.
+/// What a base register of a segment's code leads to: `bytes`, `from_base` behind where it leads.
+/// Of those with one register the first has `from_base` 0, and all lie in one arena or section.
 struct CodeWindow {
   /// Constants: where they lie in the plan's file. Null: in an arena; each run says where.
   const void* constants = nullptr;
   size_t bytes = 0;
+  uint64_t from_base = 0;
   uint8_t base_register = 0;
   bool writes = false;
 };

@@ -41,13 +41,19 @@ Status LoadedPlan::LoadCode(size_t segment, void** loaded) {
   }
   const SegmentCodeInfo info = program_.segment_code(segment);
   // The plan check has proven that all of this lies in its sections.
-  CodeWindow windows[kMaxBaseRegisters];
+  CodeWindow windows[kMaxCodeWindows];
   for (size_t i = 0; i < info.relocation_count; ++i) {
     const RelocationInfo relocation = program_.segment_relocation(segment, i);
     CodeWindow& window = windows[i];
     window.base_register = relocation.base_register;
     window.writes = relocation.writes;
     window.bytes = static_cast<size_t>(relocation.bytes);
+    for (size_t first = 0; first <= i; ++first) {
+      const RelocationInfo leading = program_.segment_relocation(segment, first);
+      if (leading.base_register != relocation.base_register) continue;
+      window.from_base = relocation.offset - leading.offset;
+      break;
+    }
     if (relocation.home == StorageHome::kSection) {
       window.constants = view_.section_data(relocation.index) + relocation.offset;
     }

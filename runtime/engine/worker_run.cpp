@@ -323,7 +323,7 @@ Status WorkerRun::EnqueueGroup(void* group, size_t end) {
 /// Enqueues all ops of a segment at once. With a timer, waits for them too; the time counts as that
 /// of the first.
 Status WorkerRun::EnqueueCode(size_t segment, void* code) {
-  void* bases[kMaxBaseRegisters] = {};
+  void* bases[kMaxCodeWindows] = {};
   const size_t count = plan_->program().segment_code(segment).relocation_count;
   for (size_t i = 0; i < count; ++i) {
     const RelocationInfo window = plan_->program().segment_relocation(segment, i);

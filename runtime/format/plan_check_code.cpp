@@ -99,16 +99,33 @@ void CheckWindow(ProgramCheck& check, const Code& code, const RelocationInfo& wi
   }
 }
 
+/// The relocation that sets the base register of relocation `i`: the first that names it.
+RelocationInfo SetterOf(const ProgramCheck& check, const Code& code, size_t i) {
+  const RelocationInfo window = check.program.segment_relocation(code.index, i);
+  for (size_t first = 0; first < i; ++first) {
+    const RelocationInfo setter = check.program.segment_relocation(code.index, first);
+    if (setter.base_register == window.base_register) return setter;
+  }
+  return window;
+}
+
 void CheckWindows(ProgramCheck& check, const Code& code) {
-  uint32_t seen = 0;
+  if (code.info.relocation_count > kMaxCodeWindows) {
+    check.Fail(check.program.name(),
+               "segment {0}: its code has {1} relocations, which are too many", code.index,
+               code.info.relocation_count);
+    return;
+  }
   for (size_t i = 0; i < code.info.relocation_count; ++i) {
     const RelocationInfo window = check.program.segment_relocation(code.index, i);
-    if (window.base_register >= kMaxBaseRegisters || (seen >> window.base_register & 1) != 0) {
-      check.Fail(check.program.name(), "segment {0}: no base register {1}, or it is set twice",
-                 code.index, window.base_register);
+    const RelocationInfo setter = SetterOf(check, code, i);
+    if (window.base_register >= kMaxBaseRegisters || window.home != setter.home ||
+        window.index != setter.index || window.offset < setter.offset) {
+      check.Fail(check.program.name(),
+                 "segment {0}: no base register {1}, or it leads to several places", code.index,
+                 window.base_register);
       return;
     }
-    seen |= uint32_t{1} << window.base_register;
     CheckWindow(check, code, window);
   }
 }
@@ -153,9 +170,29 @@ void CheckOperands(ProgramCheck& check, const Code& code) {
   }
 }
 
+/// What is inside a device is there for the ops of one segment, which the device alone can run.
+void CheckInside(ProgramCheck& check) {
+  for (uint32_t i = 0; i < check.ops && !check.reporter.stopped(); ++i) {
+    const OpInfo op = check.program.op(i);
+    const auto check_operand = [&](int32_t tensor) {
+      if (tensor < 0) return;
+      const StorageInfo storage = check.StorageOf(static_cast<uint32_t>(tensor));
+      if (storage.home != StorageHome::kDevice ||
+          (storage.index == check.segment[i] && op.fallback_kernel < 0)) {
+        return;
+      }
+      check.Fail(op.name, "op {0}: tensor {1} is inside a device that runs another segment", i,
+                 static_cast<size_t>(tensor));
+    };
+    for (const int32_t tensor : op.inputs) check_operand(tensor);
+    for (const int32_t tensor : op.outputs) check_operand(tensor);
+  }
+}
+
 }  // namespace
 
 void CheckCode(ProgramCheck& check) {
+  CheckInside(check);
   for (uint32_t i = 0; i < check.segments && !check.reporter.stopped(); ++i) {
     const size_t count = check.program.segment_code_count(i);
     if (count == 0) continue;

@@ -9,12 +9,22 @@
 namespace tenon::plan_check {
 namespace {
 
+constexpr uint32_t kLargestElement = 8;  // bytes
 // Sums of a few such numbers stay far from overflow.
 constexpr PlanBytes kMaxArenaBytes = PlanBytes{1} << (8 * sizeof(PlanBytes) - 2);
 
 bool IsPowerOfTwo(uint32_t value) { return value != 0 && (value & (value - 1)) == 0; }
 
-/// The arena or section in which a storage lies.
+/// True of storages that stay inside a device while it runs a segment by code.
+bool IsInDevice(const CheckedProgram& check, const StorageInfo& storage) {
+  if constexpr (kHasDevices) {
+    return storage.home == StorageHome::kDevice && storage.index < check.program.segment_count() &&
+           check.program.segment_code_count(storage.index) > 0 && storage.offset == 0;
+  }
+  return false;
+}
+
+/// The arena or section in which a storage lies, or the storage alone where it is in a device.
 struct Home {
   PlanBytes bytes;
   uint32_t alignment;  ///< 0: it is in no arena and no section
@@ -28,6 +38,7 @@ struct Home {
     const SectionInfo section = check.plan.section(storage.index);
     return {section.bytes, section.alignment};
   }
+  if (IsInDevice(check, storage)) return {storage.bytes, kLargestElement};
   return {0, 0};
 }
 
@@ -101,11 +112,15 @@ bool IsConstant(const CheckedProgram& check, uint32_t tensor) {
   return check.StorageOf(tensor).home == StorageHome::kSection;
 }
 
+bool IsInArena(const CheckedProgram& check, uint32_t tensor) {
+  return check.StorageOf(tensor).home == StorageHome::kArena;
+}
+
 void CheckWorkspace(const CheckedProgram& check, int32_t workspace, const char* op, size_t index) {
   if (workspace < 0) return;
   const auto tensor = static_cast<uint32_t>(workspace);
-  if (IsConstant(check, tensor) || check.program.tensor(tensor).dtype != DType::kU8) {
-    check.Fail(op, "op {0}: its workspace is a constant, or not of bytes", index);
+  if (!IsInArena(check, tensor) || check.program.tensor(tensor).dtype != DType::kU8) {
+    check.Fail(op, "op {0}: its workspace is in no arena, or not of bytes", index);
   }
 }
 
@@ -149,8 +164,8 @@ void CheckOp(const CheckedProgram& check, const OpInfo& op, size_t index) {
 /// A port is a tensor in an arena. One that stands for real numbers is of bytes and says in a sound
 /// way which.
 void CheckPort(const CheckedProgram& check, const PortInfo& port) {
-  if (port.tensor >= check.tensors || IsConstant(check, port.tensor)) {
-    return check.Fail(port.name, "input or output is no tensor, or a constant");
+  if (port.tensor >= check.tensors || !IsInArena(check, port.tensor)) {
+    return check.Fail(port.name, "input or output is no tensor in an arena");
   }
   const DType dtype = check.program.tensor(port.tensor).dtype;
   const bool is_byte = dtype == DType::kI8 || dtype == DType::kU8;
@@ -176,7 +191,7 @@ bool IsSame(Span<const int32_t> a, Span<const int32_t> b) {
 /// arrays of their own, loading checks, as of ports.)
 bool IsSoundState(const CheckedProgram& check, const StateInfo& state) {
   if (state.read >= check.tensors || state.write >= check.tensors) return false;
-  if (IsConstant(check, state.read) || IsConstant(check, state.write)) return false;
+  if (!IsInArena(check, state.read) || !IsInArena(check, state.write)) return false;
   const TensorInfo read = check.program.tensor(state.read);
   const TensorInfo write = check.program.tensor(state.write);
   const PlanBytes bytes = check.program.storage(read.storage).bytes;

@@ -69,7 +69,7 @@ void CheckExchangeIndices(const ProgramCheck& check) {
     const SegmentInfo segment = check.program.segment(i);
     for (const Span<const uint32_t> list : {segment.reads, segment.writes}) {
       for (const uint32_t tensor : list) {
-        if (tensor >= check.tensors || check.StorageOf(tensor).home == StorageHome::kSection) {
+        if (tensor >= check.tensors || check.StorageOf(tensor).home != StorageHome::kArena) {
           check.Fail(check.program.name(),
                      "segment {0}: exchanges tensor {1}, which is in no arena", i, tensor);
         }

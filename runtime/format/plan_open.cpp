@@ -9,8 +9,8 @@ namespace tenon {
 namespace {
 
 // Message texts are constants, so the version that this runtime reads is spelled out in one.
-static_assert(kPlanVersionMajor == 0 && kPlanVersionMinor == 6, "update the message below");
-constexpr char kVersionMessage[] = "the plan has format {0}.{1}, this runtime reads 0.6";
+static_assert(kPlanVersionMajor == 0 && kPlanVersionMinor == 7, "update the message below");
+constexpr char kVersionMessage[] = "the plan has format {0}.{1}, this runtime reads 0.7";
 
 /// Looks whether a FlatBuffer says what the schema's table (plan_schema.hpp) wants, without
 /// trusting any byte of it. Positions count from the start of the file. Refuses what the reference

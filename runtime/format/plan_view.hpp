@@ -14,7 +14,7 @@
 namespace tenon {
 
 inline constexpr uint16_t kPlanVersionMajor = 0;
-inline constexpr uint16_t kPlanVersionMinor = 6;
+inline constexpr uint16_t kPlanVersionMinor = 7;
 inline constexpr size_t kMaxWorkers = 8;
 /// No op's attributes have more 4-byte words than this.
 inline constexpr size_t kMaxAttributeWords = 64;
@@ -25,7 +25,7 @@ inline constexpr size_t kPlanAlignment = 16;
 /// largest number, which no check lets pass.
 using PlanBytes = std::conditional_t<kHasDevices, uint64_t, uint32_t>;
 
-enum class StorageHome : uint8_t { kArena = 0, kSection = 1 };
+enum class StorageHome : uint8_t { kArena = 0, kSection = 1, kDevice = 2 };
 enum class ProgramMode : uint8_t { kSequential = 0, kPipeline = 1, kReplicas = 2, kFallback = 3 };
 
 /// What the file says of its FlatBuffer: its bytes, and their sum with itself taken as 0.
@@ -124,8 +124,9 @@ struct RelocationInfo {
   bool writes;
 };
 
-/// The most base registers that code may have.
+/// The most base registers that code may have, and relocations.
 inline constexpr size_t kMaxBaseRegisters = 16;
+inline constexpr size_t kMaxCodeWindows = 64;
 /// The address of code is a multiple of this.
 inline constexpr uint32_t kSegmentCodeAlignment = 64;
 

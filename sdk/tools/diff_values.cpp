@@ -59,7 +59,7 @@ tenon_dtype TypeNamed(const std::string& name) {
 std::map<std::string, Place> PlacesOf(const nlohmann::ordered_json& plan) {
   std::map<std::string, Place> places;
   for (const auto& tensor : plan["tensors"]) {
-    if (tensor["constant"] == true) continue;
+    if (!tensor.contains("arena")) continue;  // constants, and what stays inside a device
     Place place;
     place.tensor.name = tensor["name"].get<std::string>();
     place.tensor.dtype = TypeNamed(tensor["dtype"].get<std::string>());

@@ -34,8 +34,9 @@ void AddTensors(const Json& plan, const Json& op, const char* side, const char* 
     std::string shape;
     for (const Json& dim : tensor["shape"]) shape += (shape.empty() ? "" : "x") + dim.dump();
     const std::string where =
-        tensor["constant"] == true
-            ? fmt::format("constant in {}", Text(tensor["space"]))
+        tensor["constant"] == true ? fmt::format("constant in {}", Text(tensor["space"]))
+        : !tensor.contains("arena")
+            ? fmt::format("inside {}", Text(tensor["space"]))
             : fmt::format("{} at {}, steps {} to {}", Text(tensor["space"]),
                           tensor["offset"].dump(), tensor["first_step"].dump(),
                           tensor["last_step"].dump());

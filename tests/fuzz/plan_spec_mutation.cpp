@@ -26,8 +26,8 @@ void ReadProgram(const ProgramView& program, PlanSpec& spec) {
   }
   for (size_t i = 0; i < program.storage_count(); ++i) {
     const StorageInfo info = program.storage(i);
-    spec.storages.push_back(
-        {info.offset, info.bytes, info.home == StorageHome::kSection, info.index});
+    spec.storages.push_back({info.offset, info.bytes, info.home == StorageHome::kSection,
+                             info.index, info.home == StorageHome::kDevice});
   }
   for (size_t i = 0; i < program.tensor_count(); ++i) {
     const TensorInfo info = program.tensor(i);

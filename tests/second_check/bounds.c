@@ -7,6 +7,13 @@
 
 static bool is_power_of_two(uint64_t value) { return value != 0 && (value & (value - 1)) == 0; }
 
+/* True of a segment that a device runs by code. */
+static bool runs_by_code(const struct program* program, uint32_t segment) {
+  enum { SEGMENT_CODE = 5 };
+  const uint32_t table = flat_table(program->flat, program->segment_list, segment);
+  return flat_list(program->flat, table, SEGMENT_CODE).count > 0;
+}
+
 /* Bytes and alignment of the arena or section of a storage; alignment 0: there is none. */
 static uint64_t home_of(const struct program* program, const struct storage* storage,
                         uint64_t* alignment) {
@@ -14,6 +21,11 @@ static uint64_t home_of(const struct program* program, const struct storage* sto
   if (storage->home == 0 && storage->index < program->arena_list.count) {
     *alignment = program->arenas[storage->index].alignment;
     return program->arenas[storage->index].bytes;
+  }
+  if (storage->home == 2 && storage->index < program->segment_list.count && storage->offset == 0 &&
+      runs_by_code(program, storage->index)) {
+    *alignment = 8;
+    return storage->bytes;
   }
   if (storage->home == 1 && storage->index < program->section_list.count) {
     const uint32_t table = flat_table(program->flat, program->section_list, storage->index);
@@ -131,8 +143,10 @@ static bool check_op(struct program* program, uint32_t index) {
     return refuse(program, SECOND_BOUNDS, "1 to 4 outputs has an op, unlike", index);
   }
   for (uint32_t i = 0; i < op->outputs.count; ++i) {
-    if (!is_in_arena(program, flat_word(program->flat, op->outputs, i))) {
-      return refuse(program, SECOND_BOUNDS, "output of op is no tensor in an arena", index);
+    const uint32_t output = flat_word(program->flat, op->outputs, i);
+    if (!is_tensor(program, output) ||
+        program->storages[program->tensors[output].storage].home == 1) {
+      return refuse(program, SECOND_BOUNDS, "output of op is no tensor, or a constant", index);
     }
   }
   if (!is_bytes_in_arena(program, op->workspace) ||

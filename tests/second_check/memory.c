@@ -263,7 +263,27 @@ static void add_uses(struct memory* memory) {
   }
 }
 
+/* What is inside a device is used by its segment's ops alone, which have no fall-back. */
+static bool check_inside(struct program* program, uint32_t index, struct list operands) {
+  const struct op* op = &program->ops[index];
+  for (uint32_t i = 0; i < operands.count; ++i) {
+    const uint32_t tensor = flat_word(program->flat, operands, i);
+    if (tensor == NOTHING) continue;
+    const struct storage* storage = &program->storages[program->tensors[tensor].storage];
+    if (storage->home == 2 && (storage->index != op->segment || op->fallback_kernel >= 0)) {
+      return refuse(program, SECOND_BOUNDS, "inside a device is an operand of op", index);
+    }
+  }
+  return true;
+}
+
 bool check_memory(struct program* program) {
+  for (uint32_t i = 0; i < program->op_list.count; ++i) {
+    if (!check_inside(program, i, program->ops[i].inputs) ||
+        !check_inside(program, i, program->ops[i].outputs)) {
+      return false;
+    }
+  }
   struct memory memory = {.program = program};
   const uint32_t storages = program->storage_list.count;
   memory.begin = calloc((size_t)storages + 1, sizeof *memory.begin);

@@ -19,7 +19,7 @@ struct arena {
 
 struct storage {
   uint64_t offset, bytes;
-  uint32_t home; /* 0: arena, 1: section */
+  uint32_t home; /* 0: arena, 1: section, 2: the device that runs segment `index` */
   uint32_t index;
 };
 

@@ -5,16 +5,20 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "backends/fpga/codegen/layers.hpp"
 
 namespace tenon::fpga {
 
-/// By map: true if layers can go through it by bands. One that stays on chip has one writer and one
-/// reader, which is no sum over more than a window; what is added to another is never in bands, but
-/// for one group of channels.
+/// By map: true if layers can go through it by bands. One that stays on chip has one reader, which
+/// is no sum over more than a window.
 [[nodiscard]] std::vector<bool> CanBeBanded(const LayerProgram& program);
+
+/// Sums of several groups of channels and what they add: the lanes take both with one distance from
+/// group to group, so either both are in bands or neither is.
+[[nodiscard]] std::vector<std::pair<int, int>> BandedTogether(const LayerProgram& program);
 
 /// The program with `banded` maps (by map, all of which can be) cut into at most `bands` bands.
 /// Layers of one op follow each other or alternate with those of its chain. None where rows of a

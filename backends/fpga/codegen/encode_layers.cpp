@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "backends/fpga/codegen/base_registers.hpp"
 #include "backends/fpga/codegen/blocks.hpp"
 #include "backends/fpga/codegen/weight_lines.hpp"
 #include "backends/fpga/codegen/windows.hpp"
@@ -40,10 +41,13 @@ class Encoder {
  public:
   Encoder(const SegmentSource& source, const LayerProgram& program, const MapPlaces& places,
           const isa::Parameters& parameters)
-      : source_(source), program_(program), places_(places), parameters_(parameters) {}
+      : source_(source),
+        program_(program),
+        places_(places),
+        parameters_(parameters),
+        registers_(source) {}
 
   Outcome<EncodedLayers> Run() {
-    result_.relocations.push_back({static_cast<int>(kConstantsRegister), -1, false});
     FindWriters();
     loaded_.assign(program_.maps.size(), false);
     for (size_t n = 0; n < program_.layers.size(); ++n) {
@@ -51,6 +55,11 @@ class Encoder {
     }
     result_.descriptors.back().last = true;
     PackConstants();
+    if (const auto failure = registers_.Set(result_.descriptors)) {
+      (void)Refuse(failure->layer, failure->reason);
+      return refusal_;
+    }
+    result_.relocations = registers_.Relocations();
     return std::move(result_);
   }
 
@@ -90,26 +99,9 @@ class Encoder {
 
   // --- memory ---------------------------------------------------------------------------------
 
-  /// The base register of a map's block, or -1 with a refusal.
-  int RegisterOf(int layer, int map, bool writes) {
-    for (SegmentCode::Relocation& relocation : result_.relocations) {
-      if (relocation.block != MapAt(map).block) continue;
-      relocation.writes = relocation.writes || writes;
-      return relocation.base_register;
-    }
-    const auto next = static_cast<int>(result_.relocations.size());
-    if (next >= static_cast<int>(isa::kBaseRegisters)) {
-      (void)Refuse(layer, "a segment of the accelerator exchanges at most " +
-                              std::to_string(isa::kBaseRegisters - 1) +
-                              " feature maps with others");
-      return -1;
-    }
-    result_.relocations.push_back({next, MapAt(map).block, writes});
-    return next;
-  }
-
   /// True if the block lies in memory pixel by pixel, channels side by side.
   [[nodiscard]] bool IsDense(int map) const {
+    if (MapAt(map).block == kScratchBlock) return true;
     const SourceBlock& block = source_.blocks[static_cast<size_t>(MapAt(map).block)];
     TensorView view;
     view.dims = block.shape.dims;
@@ -122,11 +114,11 @@ class Encoder {
     if (!IsDense(map)) {
       return Refuse(layer, "it exchanges a feature map that does not lie pixel by pixel");
     }
-    const int base = RegisterOf(layer, map, writes);
-    if (base < 0) return false;
     memory.used = true;
     const FeatureMap& stored = MapAt(map);
-    memory.address = {U(base), U(int64_t{stored.memory_row} * stored.width * stored.channels)};
+    memory.address = {
+        registers_.WindowOf(stored.block, writes, layer),
+        U(stored.offset + int64_t{stored.memory_row} * stored.width * stored.channels)};
     memory.channels = U(MapAt(map).channels);
     memory.pitch = memory.channels;
     memory.flip = MapAt(map).flip != 0;
@@ -431,6 +423,7 @@ class Encoder {
   const isa::Parameters& parameters_;
   EncodedLayers result_;
   Refusal refusal_;
+  BaseRegisters registers_;
   std::vector<int> writers_;      ///< by map: layers
   std::vector<int> last_writer_;  ///< by map: layer
   std::vector<bool> loaded_;      ///< by map

@@ -9,11 +9,13 @@ namespace tenon::fpga {
 struct FittedProgram {
   LayerProgram program;
   MapPlaces places;
+  int64_t scratch_bytes = 0;  ///< of memory, beside the blocks
 };
 
-/// Maps without room go band by band, in as few bands as it takes. Where that does not help, or
-/// such a map cannot (CanBeBanded), the program is as it was, and its places say which map has no
-/// room. Deterministic.
+/// Maps without room go band by band, in as few bands as it takes. What several layers read goes
+/// through memory for that: its writer stores it into the segment's scratch memory, and each reader
+/// loads its own bands. Where all that does not help the program is as it was, and its places say
+/// which map has no room. Deterministic.
 [[nodiscard]] FittedProgram FitChip(const LayerProgram& program, const CodeTarget& target);
 
 }  // namespace tenon::fpga

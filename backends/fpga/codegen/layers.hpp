@@ -13,14 +13,18 @@
 
 namespace tenon::fpga {
 
+/// In place of a block: the segment's scratch memory, which lies beside the blocks.
+inline constexpr int kScratchBlock = -2;
+
 /// A block of the source as rows of pixels of channels.
 struct FeatureMap {
   std::string name;
   int channels = 0;
   int height = 1;
   int width = 1;
-  int block = -1;           ///< of the source
-  int memory_row = 0;       ///< of the block, which the map's first row is
+  int block = -1;           ///< of the source, or kScratchBlock
+  int64_t offset = 0;       ///< of kScratchBlock: bytes
+  int memory_row = 0;       ///< of the block or from the offset on, which the map's first row is
   int32_t flip = 0;         ///< 128: the block holds u8
   bool is_read = false;     ///< it is in memory before the first layer
   bool is_written = false;  ///< it is wanted in memory after the last

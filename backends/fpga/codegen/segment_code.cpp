@@ -129,8 +129,8 @@ Outcome<SegmentCode> GenerateCode(const SegmentSource& source, const CodeTarget&
   const FittedProgram fitted = FitChip(*program, target);
   if (fitted.places.spilled > 0) {
     return Refusal{OpOf(fitted.program, fitted.places),
-                   "the feature maps of its segment do not fit the chip: they fit if split to at "
-                   "most " +
+                   "the feature maps of its segment do not fit the chip, not band by band: they "
+                   "fit if split to at most " +
                        std::to_string(target.map_bytes) + " bytes"};
   }
   const isa::Parameters parameters = ParametersOf(target);
@@ -147,6 +147,7 @@ Outcome<SegmentCode> GenerateCode(const SegmentSource& source, const CodeTarget&
   parameters.Encode(words);
   code.parameters.assign(words, words + isa::kParameters);
   code.map_words = fitted.places.words;
+  code.scratch_bytes = fitted.scratch_bytes;
   SetPrediction(source, fitted.program, target, std::move(work), code);
   return code;
 }

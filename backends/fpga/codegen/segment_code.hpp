@@ -33,7 +33,7 @@ struct LayerCycles {
 struct SegmentCode {
   struct Relocation {
     int base_register = 0;
-    int block = -1;  ///< of the source; -1: the constants
+    int block = -1;  ///< of the source; -1: the constants; kScratchBlock (layers.hpp)
     bool writes = false;
   };
   std::vector<uint8_t> descriptors;
@@ -43,8 +43,9 @@ struct SegmentCode {
   std::vector<uint32_t> parameters;  ///< of the configuration, as its registers give them
   std::string listing;               ///< the descriptors as text, one line each
   std::vector<LayerCycles> layers;
-  int64_t cycles = 0;     ///< from start to done
-  int64_t map_words = 0;  ///< of the on-chip memory
+  int64_t cycles = 0;         ///< from start to done
+  int64_t map_words = 0;      ///< of the on-chip memory
+  int64_t scratch_bytes = 0;  ///< of memory for what the code writes and reads itself
 };
 
 /// Deterministic. Refuses, in words, what the accelerator cannot run.

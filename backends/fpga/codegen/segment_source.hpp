@@ -20,6 +20,10 @@ struct SourceBlock {
   std::vector<int32_t> strides;  ///< in elements, as it lies in memory
   bool is_read = false;          ///< holds values before the segment starts
   bool is_written = false;       ///< somebody reads it after the segment
+  /// The memory that it lies in, and how far from its start: blocks of one memory are reached
+  /// through one base register. -1: it is not known.
+  int memory = -1;
+  int64_t place = 0;
 };
 
 struct SourceTensor {

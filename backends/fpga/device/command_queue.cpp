@@ -83,7 +83,7 @@ Status CommandQueue::RunCode(const LoadedCode& code, Span<void* const> bases) {
       }
       address = place.buffer->address() + place.offset;
     }
-    start.arguments.bases[window.base_register] = address;
+    if (window.from_base == 0) start.arguments.bases[window.base_register] = address;
   }
   ++added_;
   device_.board().Add(start);

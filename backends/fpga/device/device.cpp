@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "backends/fpga/device/text.hpp"
+#include "backends/fpga/isa/check_code.hpp"
 
 namespace tenon::fpga {
 namespace {
@@ -54,6 +55,10 @@ Status Device::CheckTarget(const SegmentCode& code) const {
                   "the code is for an accelerator '{s}': convert for this board")
         .About(code.accelerator);
   }
+  TENON_ENSURE(identity.version == isa::kFormatVersion, kUnsupported,
+               "the accelerator takes code of version {0}, this release knows {1}: load an image "
+               "of the same release",
+               identity.version, isa::kFormatVersion);
   TENON_ENSURE(
       code.version == identity.version, kUnsupported,
       "the code has version {0}, the accelerator takes {1}: convert again, or load an image "
@@ -78,17 +83,30 @@ Status Device::CheckTarget(const SegmentCode& code) const {
       .About(KeepText("uuid " + UuidText(code.image) + ", not " + UuidText(uuid)));
 }
 
+/// Whatever a plan holds, its code stays within the segment's memory: a board's logic may reach all
+/// that there is.
+Status Device::CheckCode(const SegmentCode& code) const {
+  std::vector<isa::BaseWindow> windows;
+  for (const CodeWindow& window : code.windows) {
+    TENON_ENSURE(window.base_register < isa::kBaseRegisters, kUnsupported,
+                 "the code uses base register {0}, the accelerator has {1}", window.base_register,
+                 isa::kBaseRegisters);
+    windows.push_back({window.base_register, window.from_base, window.bytes,
+                       window.constants == nullptr && window.writes});
+  }
+  return isa::CheckCode(code.bytes, isa::Parameters::Decode(board_->identity().parameters),
+                        Span<const isa::BaseWindow>(windows.data(), windows.size()));
+}
+
 Status Device::LoadCode(const SegmentCode& code, std::unique_ptr<LoadedCode>* loaded) {
   TENON_RETURN_IF_ERROR(CheckTarget(code));
+  TENON_RETURN_IF_ERROR(CheckCode(code));
   auto made = std::make_unique<LoadedCode>();
   TENON_ENSURE(code.bytes.size() <= UINT32_MAX, kCorruptPlan, "the code has {0} bytes",
                static_cast<int64_t>(code.bytes.size()));
   made->bytes = static_cast<uint32_t>(code.bytes.size());
   TENON_RETURN_IF_ERROR(CopyToBoard(code.bytes.data(), code.bytes.size(), &made->address));
   for (const CodeWindow& window : code.windows) {
-    TENON_ENSURE(window.base_register < isa::kBaseRegisters, kUnsupported,
-                 "the code uses base register {0}, the accelerator has {1}", window.base_register,
-                 isa::kBaseRegisters);
     uint64_t address = 0;
     if (window.constants != nullptr) {
       TENON_RETURN_IF_ERROR(CopyToBoard(window.constants, window.bytes, &address));

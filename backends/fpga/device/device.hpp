@@ -32,8 +32,9 @@ class Device {
 
   [[nodiscard]] Board& board() { return *board_; }
 
-  /// Checks that the accelerator is what the code was made for, and puts code and constants into
-  /// the board's memory. Errors: kUnsupported, kCorruptPlan, kBackendFailure, kOutOfMemory.
+  /// Checks that the accelerator is what the code was made for and that the code keeps to its
+  /// windows (isa/check_code.hpp), and puts code and constants into the board's memory. Errors:
+  /// kUnsupported, kCorruptPlan, kBackendFailure, kOutOfMemory.
   Status LoadCode(const SegmentCode& code, std::unique_ptr<LoadedCode>* loaded);
 
  private:
@@ -45,6 +46,7 @@ class Device {
   };
 
   [[nodiscard]] Status CheckTarget(const SegmentCode& code) const;
+  [[nodiscard]] Status CheckCode(const SegmentCode& code) const;
   Status CopyToBoard(const void* bytes, size_t count, uint64_t* address);
 
   std::shared_ptr<Board> board_;

@@ -227,7 +227,7 @@ Status Decode(const uint32_t (&words)[kDescriptorWords], Descriptor& d) {
   Encode(d, again);
   for (uint32_t i = 0; i < kDescriptorWords; ++i) {
     TENON_ENSURE(words[i] == again[i], kCorruptPlan,
-                 "a descriptor's word %u does not follow from the others", i);
+                 "a descriptor's sizes do not follow from each other");
   }
   return {};
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "backends/fpga/isa/reach.hpp"
 #include "runtime/ops/requantize.hpp"
 
 namespace tenon::fpga::isa {
@@ -56,7 +57,7 @@ class Layer {
       : d_(descriptor), memory_(memory), chip_(chip), group_(chip.parameters.group) {}
 
   Error Run() {
-    if (!FitsChip() || !FindMemory()) return Error::kAxi;
+    if (!FitsChip(d_, chip_.parameters) || !FindMemory()) return Error::kAxi;
     if (d_.load.used) Load();
     if (d_.op != LayerOp::kTransfer) Compute();
     if (d_.store.used) Store();
@@ -67,36 +68,21 @@ class Layer {
   [[nodiscard]] uint64_t InPixels() const { return uint64_t{d_.in_height} * d_.in_width; }
   [[nodiscard]] uint64_t OutPixels() const { return uint64_t{d_.out_height} * d_.out_width; }
 
-  [[nodiscard]] bool FitsChip() const {
-    const uint64_t words = chip_.parameters.map_words;
-    const uint64_t in = d_.folded ? (InPixels() * kFoldedBytes + group_ - 1) / group_
-                                  : (d_.in_groups - 1) * uint64_t{d_.in_group_words} + InPixels();
-    const uint64_t out = (d_.out_groups - 1) * uint64_t{d_.out_group_words} + OutPixels();
-    return d_.input + in <= words && d_.output + out <= words &&
-           (!d_.has_residual || d_.residual + out <= words);
-  }
-
-  uint8_t* At(const MemoryAddress& address, uint64_t bytes) const {
-    const Region& region = memory_.bases[address.base_register];
-    const bool fits = address.offset <= region.bytes && bytes <= region.bytes - address.offset;
-    return fits ? region.data + address.offset : nullptr;
+  /// Sets `data` to where a reach begins; false if its base register does not lead so far.
+  bool Find(const MemoryReach& reach, uint8_t*& data) const {
+    if (reach.bytes == 0) return true;
+    const Region& region = memory_.bases[reach.address.base_register];
+    if (reach.address.offset > region.bytes || reach.bytes > region.bytes - reach.address.offset) {
+      return false;
+    }
+    data = region.data + reach.address.offset;
+    return true;
   }
 
   bool FindMemory() {
-    const auto bytes = [](const MemoryMap& map, uint64_t pixels) {
-      return (pixels - 1) * map.pitch + map.channels;
-    };
-    if (d_.load.used) load_ = At(d_.load.address, bytes(d_.load, InPixels()));
-    if (d_.store.used) store_ = At(d_.store.address, bytes(d_.store, OutPixels()));
-    const uint64_t lines = uint64_t{d_.group_lines} * d_.out_groups;
-    if (d_.op != LayerOp::kTransfer) {
-      weights_ = At(d_.weights, uint64_t{d_.plane_bytes} * (kPlanes - 1) + lines * 16);
-    }
-    const bool has_tables = d_.has_table || d_.has_residual;
-    if (has_tables) tables_ = At(d_.tables, 256 + 2 * 256 * 4);
-    return (!d_.load.used || load_ != nullptr) && (!d_.store.used || store_ != nullptr) &&
-           (d_.op == LayerOp::kTransfer || weights_ != nullptr) &&
-           (!has_tables || tables_ != nullptr);
+    const Reach reach = ReachOf(d_);
+    return Find(reach.load, load_) && Find(reach.store, store_) && Find(reach.weights, weights_) &&
+           Find(reach.tables, tables_);
   }
 
   /// Channels beyond the last of a group become what zeros in memory would.
@@ -268,10 +254,10 @@ class Layer {
   const Memory& memory_;
   Chip& chip_;
   const uint32_t group_;
-  const uint8_t* load_ = nullptr;
+  uint8_t* load_ = nullptr;
   uint8_t* store_ = nullptr;
-  const uint8_t* weights_ = nullptr;
-  const uint8_t* tables_ = nullptr;
+  uint8_t* weights_ = nullptr;
+  uint8_t* tables_ = nullptr;
 };
 
 }  // namespace

@@ -34,6 +34,9 @@ struct Parameters {
     words[2] = map_words;
     words[3] = weight_lines << 16 | entries;
   }
+  [[nodiscard]] static Parameters Decode(const uint32_t (&words)[kParameters]) {
+    return {words[0], words[1] & 0xFFFF, words[3] & 0xFFFF, words[2], words[3] >> 16};
+  }
 };
 
 }  // namespace tenon::fpga::isa

@@ -20,6 +20,9 @@ inline constexpr uint32_t kCodeOffset = 0x10;
 inline constexpr uint32_t kCodeBytesOffset = 0x1C;
 constexpr uint32_t BaseOffset(size_t base) { return 0x24 + 12 * static_cast<uint32_t>(base); }
 
+/// Pieces of memory that code may be shown, several through one base register.
+inline constexpr size_t kMostWindows = 64;
+
 /// Registers to read. An error keeps its code until the next start.
 inline constexpr uint32_t kErrorRegister = 0x54;
 inline constexpr uint32_t kErrorPlaceRegister = 0x58;  ///< number of the descriptor

@@ -1,11 +1,12 @@
 // A kernel with the accelerator's ports and registers that does next to nothing: it tests the simulated
-// board and the host driver apart from the accelerator. Its code is 16 bytes: how many beats of 16 bytes
-// to copy from base 0 to base 1 with every bit 0 of a byte flipped, and then the number 1; what is
-// anything else is an error.
+// board and the host driver apart from the accelerator. Of its code, which must be a descriptor that
+// moves a map, it looks at two fields: the height of the input is how many beats of 16 bytes to copy from
+// base 0 to base 1 with every bit 0 of a byte flipped, and a window of any height but 1 is an error.
 module loopback #(
   parameter logic [31:0] ID = 32'h4e4e4354,
-  parameter logic [31:0] VERSION = 32'd1,
+  parameter logic [31:0] VERSION = 32'd2,
   parameter int unsigned PARAMETERS = 4,
+  parameter logic [127:0] PARAMETER_WORDS = 128'h0A000100_0000C000_00200002_00000020,
   // Where the registers are, and the arguments' words from 0x10 on.
   parameter logic [11:0] ERROR_ADDRESS = 12'h054,
   parameter logic [11:0] PLACE_ADDRESS = 12'h058,
@@ -85,7 +86,7 @@ module loopback #(
     if (address == ID_ADDRESS) return ID;
     if (address == VERSION_ADDRESS) return VERSION;
     if (address >= PARAMETER_ADDRESS && address < PARAMETER_ADDRESS + 12'(4 * PARAMETERS))
-      return 32'd1;
+      return PARAMETER_WORDS[32*2'((address - PARAMETER_ADDRESS) >> 2)+:32];
     if (address >= COUNTER_ADDRESS && address < COUNTER_ADDRESS + 12'd4) return cycles;
     if (address >= 12'h010 && address < 12'h010 + 12'(4 * ARGUMENT_WORDS))
       return arguments[4'((address - 12'h010) >> 2)];
@@ -161,7 +162,7 @@ module loopback #(
           error_code <= 32'd0;
           error_place <= 32'd0;
           reads_code <= 1'b1;
-          from <= {arguments[1], arguments[0]};
+          from <= {arguments[1], arguments[0]} + 64'd16;  // words 4 to 7
           state <= ASK;
         end
         ASK: if (m_axi_gmem0_arready) state <= TAKE;
@@ -176,11 +177,11 @@ module loopback #(
             done <= 1'b1;
           end else if (reads_code) begin
             reads_code <= 1'b0;
-            left <= m_axi_gmem0_rdata[31:0];
+            left <= {16'd0, m_axi_gmem0_rdata[15:0]};
             from <= {arguments[BASE_WORD + 1], arguments[BASE_WORD]};
             to <= {arguments[BASE_WORD + BASE_STEP + 1], arguments[BASE_WORD + BASE_STEP]};
             state <= ASK;
-            if (m_axi_gmem0_rdata[63:32] != 32'd1) begin
+            if (m_axi_gmem0_rdata[99:96] != 4'd1) begin
               error_code <= CODE_ERROR;
               state <= REST;
               running <= 1'b0;

@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <ctime>
+#include <iterator>
 
 namespace tenon::test {
 namespace {
@@ -47,10 +48,25 @@ std::string Words(const Status& status) {
 }
 
 std::vector<uint8_t> CopyCode(uint32_t beats, uint32_t magic) {
-  std::vector<uint8_t> code(64, 0);
-  std::memcpy(code.data(), &beats, sizeof beats);
-  std::memcpy(code.data() + sizeof beats, &magic, sizeof magic);
+  fpga::isa::Descriptor descriptor;
+  descriptor.last = true;
+  descriptor.in_height = descriptor.out_height = beats;
+  descriptor.block_pixels = beats + beats % 2;
+  descriptor.window.kernel_height = magic;
+  descriptor.load = {true, {0, 0}, 16, 16, false};
+  descriptor.store = {true, {1, 0}, 16, 16, false};
+  descriptor.in_group_words = descriptor.out_group_words = beats;
+  uint32_t words[fpga::isa::kDescriptorWords];
+  fpga::isa::Encode(descriptor, words);
+  std::vector<uint8_t> code(sizeof words);
+  std::memcpy(code.data(), words, sizeof words);
   return code;
+}
+
+std::vector<uint32_t> LoopbackParameters() {
+  uint32_t words[fpga::isa::kParameters];
+  fpga::isa::Parameters().Encode(words);
+  return {std::begin(words), std::end(words)};
 }
 
 LoopbackCode::LoopbackCode(uint32_t beats, uint32_t magic) : bytes(CopyCode(beats, magic)) {

@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "backends/fpga/fpga_backend.hpp"
-#include "backends/fpga/isa/registers.hpp"
+#include "backends/fpga/isa/descriptor.hpp"
+#include "backends/fpga/isa/parameters.hpp"
 
 namespace tenon::test {
 
@@ -35,8 +36,12 @@ void UseLoopbackBoard();
 
 [[nodiscard]] std::string Words(const Status& status);
 
-/// What the kernel runs: copies `beats` of 16 bytes; `magic` is what it wants to see.
+/// What the kernel runs: copies `beats` of 16 bytes. Of `magic` it wants 1; up to 15 are code that
+/// the driver takes and the kernel does not.
 [[nodiscard]] std::vector<uint8_t> CopyCode(uint32_t beats, uint32_t magic = 1);
+
+/// What the kernel says of itself.
+[[nodiscard]] std::vector<uint32_t> LoopbackParameters();
 
 /// What a plan would say of code for the kernel: from window 0 to window 1, of 16 bytes a beat.
 struct LoopbackCode {
@@ -47,8 +52,8 @@ struct LoopbackCode {
   std::vector<uint8_t> bytes;
   std::vector<CodeWindow> windows;
   std::string accelerator = fpga::isa::kAcceleratorName;
-  uint32_t version = 1;
-  std::vector<uint32_t> parameters = std::vector<uint32_t>(fpga::isa::kParameters, 1);
+  uint32_t version = fpga::isa::kFormatVersion;
+  std::vector<uint32_t> parameters = LoopbackParameters();
   std::vector<uint32_t> image;
 };
 

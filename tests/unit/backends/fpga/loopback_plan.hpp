@@ -23,7 +23,9 @@ inline PlanSpec OnBoard() {
   spec.sections = {{CopyCode(4), 64, 0}};
   CodeSpec code;
   code.accelerator = fpga::isa::kAcceleratorName;
-  code.parameters.assign(fpga::isa::kParameters, 1);
+  code.parameters = LoopbackParameters();
+  code.version = fpga::isa::kFormatVersion;
+  code.bytes = fpga::isa::kDescriptorBytes;
   code.relocations = {{StorageHome::kArena, 0, 64, 64, 0, false},
                       {StorageHome::kArena, 0, 192, 64, 1, true}};
   spec.segments[1].code = {code};

@@ -111,16 +111,38 @@ TEST_CASE("session: a board that is missing means the fall-back, or an error tha
 
 TEST_CASE("session: a plan for another array or image is refused in words") {
   PlanSpec spec = OnBoard();
-  spec.segments[1].code[0].parameters[0] = 32;
-  CHECK(Contains(Loaded(spec).error(), "the code is for an array whose parameter 0 is 32"));
+  spec.segments[1].code[0].parameters[0] = 16;
+  CHECK(Contains(Loaded(spec).error(), "the code is for an array whose parameter 0 is 16"));
   spec = OnBoard();
   spec.segments[1].code[0].image = {7, 7, 7, 7};
   CHECK(Contains(Loaded(spec).error(), "the code is for another image"));
 }
 
-TEST_CASE("session: corrupted code stops with the accelerator's reason, every time") {
+TEST_CASE("session: corrupted code is refused when the plan is loaded, and is never started") {
+  const PlanSpec sound = OnBoard();
+  const uint64_t starts = CountOf("starts");
+  for (size_t byte = 0; byte < sound.sections[0].data.size(); ++byte) {
+    CAPTURE(byte);
+    PlanSpec spec = sound;
+    spec.sections[0].data[byte] ^= 0x41;
+    CHECK(Contains(Loaded(spec).error(), "descriptor 0 of the code: "));
+  }
+  CHECK(CountOf("starts") == starts);
+}
+
+TEST_CASE("session: code that writes elsewhere than its segment may is refused") {
   PlanSpec spec = OnBoard();
-  spec.sections[0].data = CopyCode(4, /*magic=*/0xDEAD);
+  spec.sections[0].data = CopyCode(5);  // one beat more than the output has
+  CHECK(Contains(Loaded(spec).error(), "descriptor 0 of the code reads outside"));
+  spec = OnBoard();
+  std::swap(spec.segments[1].code[0].relocations[0].base_register,
+            spec.segments[1].code[0].relocations[1].base_register);
+  CHECK(Contains(Loaded(spec).error(), "descriptor 0 of the code writes outside"));
+}
+
+TEST_CASE("session: code that the accelerator itself refuses stops with its reason, every time") {
+  PlanSpec spec = OnBoard();
+  spec.sections[0].data = CopyCode(4, /*magic=*/2);
   Loaded plan(spec);
   REQUIRE(plan.error() == "");
   for (int run = 0; run < 2; ++run) {

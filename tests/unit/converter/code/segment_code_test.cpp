@@ -230,3 +230,119 @@ output %y
   }));
   CHECK(conversion->ops_by_backend.at("fpga") == 1);
 }
+
+namespace {
+
+/// A plan as it is read, with its bytes.
+struct ReadPlan {
+  explicit ReadPlan(const std::vector<uint8_t>& plan)
+      : bytes(plan),
+        view(*PlanView::Open({static_cast<const uint8_t*>(bytes.data()), bytes.size()})) {}
+
+  [[nodiscard]] TensorInfo Tensor(const std::string& name) const {
+    for (size_t i = 0; i < view.program(0).tensor_count(); ++i) {
+      const TensorInfo tensor = view.program(0).tensor(i);
+      if (name == tensor.name) return tensor;
+    }
+    FAIL("no tensor " << name);
+    return {};
+  }
+  [[nodiscard]] StorageHome HomeOf(const std::string& name) const {
+    return view.program(0).storage(Tensor(name).storage).home;
+  }
+
+  test::PlanBytes bytes;
+  PlanView view;
+};
+
+Conversion Converted(const std::string& text, const ConvertOptions& options) {
+  auto graph = ParseGraph("graph g\n" + text);
+  if (!graph.ok()) FAIL(graph.error().message);
+  auto conversion = ConvertGraph(std::move(*graph), options);
+  if (!conversion.ok()) FAIL(conversion.error().message);
+  return std::move(*conversion);
+}
+
+}  // namespace
+
+TEST_CASE("Convert: what stays on the chip takes no bytes of an arena, without a fall-back") {
+  ConvertOptions options = test::OptionsFor("kv260");
+  const auto lean = ConvertGraph(Model(), options);
+  options.compile.fallback = true;
+  const auto full = ConvertGraph(Model(), options);
+  REQUIRE(lean.ok());
+  REQUIRE(full.ok());
+  const ReadPlan inside(lean->plan);
+  CHECK(inside.HomeOf("a") == StorageHome::kDevice);
+  CHECK(inside.HomeOf("b") == StorageHome::kArena);  // the softmax reads it
+  CHECK(ReadPlan(full->plan).HomeOf("a") == StorageHome::kArena);
+  constexpr int64_t kMap = 32 * 6 * 6;
+  CHECK(lean->memory.arena_bytes <= 3 * kMap);
+  CHECK(lean->memory.lower_bound <= lean->memory.arena_bytes);
+  CHECK(static_cast<int64_t>(inside.view.program(0).arena(0).bytes) == lean->memory.arena_bytes);
+}
+
+TEST_CASE("Convert: a model that the accelerator runs alone has only its ports in memory") {
+  const Conversion conversion = Converted(R"(input %x: i8[1,32,6,6]
+const %w: i8[32,32,1,1] = random(1)
+const %m: f32[1] = [0.001]
+%a = quantized_conv(%x, %w, _, %m) {to=i8}
+%b = quantized_conv(%a, %w, _, %m) {to=i8}
+%c = quantized_conv(%b, %w, _, %m) {to=i8}
+%y = quantized_average_pool(%c) {kernel=[6,6], to=i8}
+output %y
+)",
+                                          test::OptionsFor("kv260"));
+  const ReadPlan plan(conversion.plan);
+  for (const char* name : {"a", "b", "c"}) CHECK(plan.HomeOf(name) == StorageHome::kDevice);
+  CHECK(conversion.memory.arena_bytes <= 2 * 32 * 6 * 6 + 2 * 64);  // %x in two orders
+}
+
+TEST_CASE("Convert: a segment exchanges any number of maps that lie in one arena") {
+  std::string text = R"(input %x: i8[1,32,6,6]
+const %m: f32[1] = [0.001]
+)";
+  for (int i = 0; i < 12; ++i) {
+    const std::string n = std::to_string(i);
+    text += "const %w" + n + ": i8[32,32,1,1] = random(" + n + ")\n";
+    text += "%y" + n + " = quantized_conv(%x, %w" + n + ", _, %m) {to=i8}\noutput %y" + n + "\n";
+  }
+  const Conversion conversion = Converted(text, test::OptionsFor("kv260"));
+  CHECK(conversion.ops_by_backend.at("fpga") == 12);
+  const ReadPlan plan(conversion.plan);
+  for (size_t s = 0; s < plan.view.program(0).segment_count(); ++s) {
+    if (plan.view.program(0).segment_code_count(s) == 0) continue;
+    const size_t count = plan.view.program(0).segment_code(s).relocation_count;
+    CHECK(count == 14);
+    uint8_t most = 0;
+    for (size_t i = 0; i < count; ++i) {
+      most = std::max(most, plan.view.program(0).segment_relocation(s, i).base_register);
+    }
+    CHECK(most <= 2);
+  }
+}
+
+TEST_CASE("Convert: maps too large for the chip have scratch memory, and nothing goes to the CPU") {
+  const Conversion conversion = Converted(R"(input %x: i8[1,64,160,160]
+const %w: i8[64,64,3,3] = random(1)
+const %m: f32[1] = [0.001]
+%a = quantized_conv(%x, %w, _, %m) {pads=[1,1,1,1], to=i8}
+%b = quantized_conv(%a, %w, _, %m) {pads=[1,1,1,1], to=i8}
+%c = quantized_conv(%b, %w, _, %m) {pads=[1,1,1,1], to=i8}
+%d = quantized_binary(%c, %a) {function=add, to=i8}
+%e = max_pool(%d) {kernel=[2,2], strides=[2,2]}
+%y = quantized_conv(%e, %w, _, %m) {pads=[1,1,1,1], to=i8}
+output %y
+)",
+                                          test::OptionsFor("kv260"));
+  for (const OpBesideAccelerator& op : conversion.not_accelerated) {
+    CAPTURE(op.op);
+    CAPTURE(op.reason);
+    CHECK(op.kind == "copy");
+  }
+  constexpr int64_t kMap = 64 * 160 * 160;
+  const ReadPlan plan(conversion.plan);
+  REQUIRE(plan.view.program(0).arena_count() == 2);
+  CHECK(static_cast<int64_t>(plan.view.program(0).arena(1).bytes) >= kMap);
+  CHECK(static_cast<int64_t>(plan.view.program(0).arena(1).bytes) <= 2 * kMap);
+}

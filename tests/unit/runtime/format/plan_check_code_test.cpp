@@ -85,8 +85,16 @@ TEST_CASE("CheckPlan: only devices run code, one piece a segment") {
 
 TEST_CASE("CheckPlan: base registers of code are few, and each leads to one place") {
   PlanSpec spec = WithCode();
-  CodeOf(spec).relocations[2].base_register = kInput;
-  CHECK(Says(spec, "segment 1: no base register 1, or it is set twice"));
+  CodeOf(spec).relocations[2].base_register = kWeights;
+  CHECK(Says(spec, "segment 1: no base register 0, or it leads to several places"));
+  CodeOf(spec).relocations[2].base_register = kInput;  // behind the input, in the same arena
+  CHECK(Check(spec) == "");
+  std::swap(CodeOf(spec).relocations[1], CodeOf(spec).relocations[2]);
+  CHECK(Says(spec, "segment 1: no base register 1, or it leads to several places"));
+  spec = WithCode();
+  CodeOf(spec).relocations.resize(65, CodeOf(spec).relocations[1]);
+  CHECK(Says(spec, "segment 1: its code has 65 relocations, which are too many"));
+  spec = WithCode();
   CodeOf(spec).relocations[2].base_register = 16;
   CHECK(Says(spec, "segment 1: no base register 16"));
 }
@@ -127,4 +135,48 @@ TEST_CASE("CheckPlan: what crosses the segment's edge is within the reach of its
   spec = WithCode();
   CodeOf(spec).relocations[2].writes = false;
   CHECK(Says(spec, "segment 1: no base register of its code leads to tensor 3"));
+}
+
+namespace {
+
+/// WithCode(), where tensor 2 has no place in the arena.
+PlanSpec WithInside() {
+  PlanSpec spec = WithCode();
+  StorageSpec& inside = spec.storages[spec.tensors[2].storage];
+  inside.offset = 0;
+  inside.index = 1;
+  inside.in_device = true;
+  return spec;
+}
+
+}  // namespace
+
+TEST_CASE("CheckPlan: what stays inside a device takes no place in an arena") {
+  PlanSpec spec = WithInside();
+  CHECK(Check(spec) == "");
+  spec.storages[spec.tensors[2].storage].bytes = 63;
+  CHECK(Says(spec, "tensor 2 reaches over the end of its storage"));
+  spec = WithInside();
+  spec.storages[spec.tensors[2].storage].offset = 4;
+  CHECK(Says(spec, "is in no arena and no section"));
+  for (const int segment : {0, 2, 9}) {  // on the CPU, or none
+    spec = WithInside();
+    spec.storages[spec.tensors[2].storage].index = static_cast<uint16_t>(segment);
+    CHECK(Says(spec, "is in no arena and no section"));
+  }
+}
+
+TEST_CASE("CheckPlan: nobody but its segment's code uses what is inside a device") {
+  PlanSpec spec = WithInside();
+  spec.ops[3].inputs[0] = 2;
+  CHECK(Says(spec, "op 3: tensor 2 is inside a device that runs another segment"));
+  spec = WithInside();
+  spec.outputs[0].tensor = 2;
+  CHECK(Says(spec, "input or output is no tensor in an arena"));
+  spec = WithInside();
+  spec.segments[1].reads.push_back(2);
+  CHECK(Says(spec, "segment 1: exchanges tensor 2, which is in no arena"));
+  spec = WithInside();
+  spec.ops[1].fallback_kernel = spec.ops[2].fallback_kernel = 0;
+  CHECK(Says(spec, "tensor 2 is inside a device that runs another segment"));
 }

@@ -256,7 +256,7 @@ TEST_CASE("CheckPlan: a fall-back workspace is bytes, of a fall-back kernel, and
   CHECK(Says(spec, "shares bytes of the fall-back workspace in storage 5"));
   spec.ops[2].inputs.pop_back();
   spec.ops[1].fallback_workspace = 4;
-  CHECK(Says(spec, "its workspace is a constant, or not of bytes"));
+  CHECK(Says(spec, "its workspace is in no arena, or not of bytes"));
   spec.ops[1].fallback_workspace = 99;
   CHECK(Says(spec, "op 1: operand out of range"));
   spec = WithDevice();

@@ -169,7 +169,7 @@ TEST_CASE("CheckPlan: constants are read, never written") {
   CHECK(Says(spec, "op 0 writes a constant"));
   spec = WithConstant();
   spec.AddInput(3);
-  CHECK(Says(spec, "in: input or output is no tensor, or a constant"));
+  CHECK(Says(spec, "in: input or output is no tensor in an arena"));
 }
 
 TEST_CASE("CheckPlan: a workspace belongs to its op alone, while it runs") {

@@ -26,6 +26,7 @@ struct StorageSpec {
   uint64_t bytes = 0;
   bool constant = false;
   uint16_t index = 0;
+  bool in_device = false;
 };
 
 struct TensorSpec {
@@ -63,6 +64,7 @@ struct CodeSpec {
   std::vector<uint32_t> image;
   std::string accelerator = "accelerator";
   std::vector<uint32_t> parameters = {8, 8, 1};
+  uint32_t version = 1;
 };
 
 struct SegmentSpec {
@@ -185,7 +187,7 @@ inline flatbuffers::Offset<plan::SegmentCode> WriteCode(flatbuffers::FlatBufferB
                              r.base_register, r.writes ? 1 : 0);
   }
   return plan::CreateSegmentCodeDirect(builder, code.section, code.offset, code.bytes,
-                                       code.accelerator.c_str(), 1, &code.parameters,
+                                       code.accelerator.c_str(), code.version, &code.parameters,
                                        code.image.empty() ? nullptr : &code.image, &relocations);
 }
 
@@ -198,7 +200,9 @@ inline flatbuffers::Offset<plan::Program> PlanSpec::WriteProgram(
   std::vector<plan::Storage> storage_list;
   for (const auto& s : storages) {
     storage_list.emplace_back(s.offset, s.bytes, s.index,
-                              s.constant ? plan::StorageHome::section : plan::StorageHome::arena);
+                              s.in_device  ? plan::StorageHome::device
+                              : s.constant ? plan::StorageHome::section
+                                           : plan::StorageHome::arena);
   }
   std::vector<flatbuffers::Offset<plan::Tensor>> tensor_list;
   for (const auto& t : tensors) {

@@ -14,6 +14,7 @@ struct RunSegments {
   int segments = 0;
   int descriptors = 0;
   size_t constant_bytes = 0;
+  int64_t scratch_bytes = 0;              ///< of the segment that wants most
   int refused = 0;                        ///< segments
   std::vector<std::string> reasons = {};  ///< why
 };

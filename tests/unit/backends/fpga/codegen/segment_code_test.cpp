@@ -128,6 +128,61 @@ output %y
   CHECK(in_bands.segments == 2);
 }
 
+TEST_CASE("GenerateCode: a map without room that several layers read goes through memory") {
+  // Residual blocks: what is added later stays while the convolutions beside it run.
+  const auto graph = converter::ParseGraph(R"(graph g
+input %x: u8[1,40,16,12]
+const %m: f32[1] = [0.01]
+const %w: i8[40,40,3,3] = random(1)
+const %v: i8[40,40,1,1] = random(2)
+%a = quantized_conv(%x, %w, _, %m) {pads=[1,1,1,1], to=u8, min=0, max=255}
+%b = quantized_conv(%a, %w, _, %m) {pads=[1,1,1,1], to=u8, min=0, max=255}
+%c = quantized_conv(%b, %v, _, %m) {to=u8, min=0, max=255}
+%d = quantized_binary(%c, %a) {function=add, to=u8, min=0, max=255}
+%e = quantized_conv(%d, %w, _, %m) {pads=[1,1,1,1], to=u8, min=0, max=255}
+%y = quantized_binary(%e, %d) {function=add, to=u8, min=0, max=255}
+output %y
+)");
+  if (!graph.ok()) FAIL(graph.error().message);
+  fpga::CodeTarget narrow = test::FullTarget();
+  narrow.map_bytes = 14 << 10;  // every map has 12
+  test::RunSegments run;
+  CHECK(test::CompareCode(*graph, 1, narrow, run) == "");
+  for (const std::string& reason : run.reasons) FAIL_CHECK(reason);
+  CHECK(run.segments == 1);
+  CHECK(run.scratch_bytes >= 40 * 16 * 12);
+  CHECK(run.scratch_bytes <= 2 * 40 * 16 * 12 + 128);  // of what is alive together
+}
+
+TEST_CASE("GenerateCode: parts of a map without room are put together band by band") {
+  const auto graph = converter::ParseGraph(R"(graph g
+input %x: i8[1,32,16,12]
+const %m: f32[1] = [0.01]
+const %w: i8[32,32,3,3] = random(1)
+const %v: i8[64,32,1,1] = random(2)
+const %u: i8[40,96,3,3] = random(3)
+%a = quantized_conv(%x, %w, _, %m) {pads=[1,1,1,1], to=i8}
+%b = quantized_conv(%a, %w, _, %m) {pads=[1,1,1,1], to=i8}
+%c = quantized_conv(%a, %v, _, %m) {to=i8}
+%j = concat(%b, %c) {axis=1}
+%e = quantized_conv(%j, %u, _, %m) {pads=[1,1,1,1], to=i8}
+%y = max_pool(%e) {kernel=[2,2], strides=[2,2]}
+output %y
+)");
+  if (!graph.ok()) FAIL(graph.error().message);
+  test::RunSegments run;
+  for (const int kib : {64, 26, 14, 8}) {
+    CAPTURE(kib);
+    fpga::CodeTarget narrow = test::FullTarget();
+    narrow.map_bytes = kib << 10;  // the joined map has 18
+    run = {};
+    CHECK(test::CompareCode(*graph, 1, narrow, run) == "");
+    for (const std::string& reason : run.reasons) FAIL_CHECK(reason);
+    CHECK(run.segments == 1);
+  }
+  CHECK(run.scratch_bytes > 0);  // %a has two readers
+}
+
 TEST_CASE("GenerateCode: a batch runs image after image with the same weights") {
   const std::string text = R"(graph g
 input %x: i8[IMAGES,3,9,9]
