@@ -33,6 +33,9 @@ module descriptor_fetch (
   logic [31:0] fetched;
   logic full_word, is_checked;
   layer_t decoded;
+  // The sum of the words grows beat by beat, as they come: two clocks behind them.
+  logic added, is_last_beat;
+  logic [31:0] low_pair, high_pair, sum;
 
   assign decoded = words;
   assign request = active && asking && half_asked != 2'd2;
@@ -44,14 +47,20 @@ module descriptor_fetch (
   assign next_valid = count != 2'd0;
 
   always_ff @(posedge clk) begin
-    full_word <= valid && beat == 3'd7;
+    added <= valid;
+    is_last_beat <= valid && beat == 3'd7;
+    low_pair <= data[31:0] + data[63:32];
+    high_pair <= data[95:64] + data[127:96];
+    if (added) sum <= sum + low_pair + high_pair;
+    full_word <= is_last_beat;
     if (request && grant) half_asked <= half_asked + 2'd1;
     if (valid) begin
       words <= {data, words[1023:128]};
       beat <= beat + 3'd1;
     end
     if (full_word) begin
-      if (is_legal(decoded)) is_checked <= 1'b1;
+      sum <= '0;
+      if (is_legal(decoded, sum)) is_checked <= 1'b1;
       else error <= 1'b1;
     end
     if (announce) begin
@@ -75,6 +84,8 @@ module descriptor_fetch (
     end
     if (reset) begin
       {active, asking, full_word, is_checked, error} <= '0;
+      {added, is_last_beat} <= '0;
+      sum <= '0;
       half_asked <= '0;
       beat <= '0;
       count <= '0;

@@ -105,13 +105,11 @@ package layer_pkg;
     logic is_last;
   } window_clock_t;
 
-  function automatic logic is_legal(input layer_t layer);
-    logic [1023:0] bits;
-    logic [31:0] sum;
-    bits = layer;
-    sum = 32'd0;
-    for (int i = 0; i < 32; i++) sum = sum + bits[32*i+:32];
+  /* verilator lint_off UNUSEDSIGNAL */  // of a layer some fields are wanted
+  // `sum`: of all words.
+  function automatic logic is_legal(input layer_t layer, input logic [31:0] sum);
     is_legal = sum == CHECKSUM && layer.version == FORMAT_VERSION && layer.op <= MAX_POOL &&
                layer.rounding <= 3'd4 && layer.residual_rounding <= 3'd4 && layer.blocks != 32'd0;
   endfunction
+  /* verilator lint_on UNUSEDSIGNAL */
 endpackage

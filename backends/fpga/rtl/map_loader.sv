@@ -35,17 +35,16 @@ module map_loader #(
 
   // --- what is asked for: rows that follow each other STEP rows apart ------------------------------
   logic asking;
-  logic [63:0] ask_row, ask_at, ask_end;
+  logic [63:0] ask_row, ask_at;
   logic [16:0] ask_number;
   logic [31:0] rows_apart;
   logic [7:0] room;
-  logic [63:0] beats_left;
+  logic [31:0] beats_left;  // of the row
   logic [5:0] wanted;
   assign rows_apart = layer.load_row_bytes * 32'(STEP);
-  assign beats_left = (ask_end - {ask_at[63:4], 4'd0} + 64'd15) >> 4;
   always_comb begin
     wanted = 6'd16 - {2'd0, ask_at[7:4]};
-    if (beats_left < {58'd0, wanted}) wanted = beats_left[5:0];
+    if (beats_left < {26'd0, wanted}) wanted = beats_left[5:0];
     request = asking && room >= {2'd0, wanted};
     address = ask_at;
     beats = wanted[4:0];
@@ -138,11 +137,12 @@ module map_loader #(
   always_ff @(posedge clk) begin
     if (request && grant) begin
       ask_at <= {ask_at[63:4], 4'd0} + {54'd0, wanted, 4'd0};
-      if (beats_left == {58'd0, wanted}) begin
+      beats_left <= beats_left - {26'd0, wanted};
+      if (beats_left == {26'd0, wanted}) begin
         ask_number <= ask_number + 17'(STEP);
         ask_row <= ask_row + {32'd0, rows_apart};
         ask_at <= ask_row + {32'd0, rows_apart};
-        ask_end <= ask_row + {32'd0, rows_apart} + {32'd0, layer.load_row_bytes};
+        beats_left <= beats_of(ask_row + {32'd0, rows_apart}, layer.load_row_bytes);
         if (ask_number + 17'(STEP) >= {1'b0, layer.in_height}) asking <= 1'b0;
       end
     end
@@ -198,7 +198,8 @@ module map_loader #(
       ask_number <= 17'(FIRST);
       ask_row <= base + {32'd0, layer.load_row_bytes * 32'(FIRST)};
       ask_at <= base + {32'd0, layer.load_row_bytes * 32'(FIRST)};
-      ask_end <= base + {32'd0, layer.load_row_bytes * 32'(FIRST + 1)};
+      beats_left <= beats_of(base + {32'd0, layer.load_row_bytes * 32'(FIRST)},
+                             layer.load_row_bytes);
       row_address <= base + {32'd0, layer.load_row_bytes * 32'(FIRST)};
       beat_skip <= base[3:0] + 4'(layer.load_row_bytes[3:0] * 4'(FIRST));
       row_beats_left <= beats_of(base + {32'd0, layer.load_row_bytes * 32'(FIRST)},

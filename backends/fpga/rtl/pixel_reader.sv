@@ -59,8 +59,9 @@ module pixel_reader #(
   } place_t;
 
   /* verilator lint_off UNUSEDSIGNAL */  // of a layer three fields are wanted
-  function automatic place_t after(input place_t place, input layer_t of);
-    if (place.column + 16'd1 == of.out_width) begin
+  function automatic place_t after(input place_t place, input layer_t of,
+                                   input logic [15:0] end_column);
+    if (place.column == end_column) begin
       after.column = 16'd0;
       after.columns = 20'sd0;
       after.rows = place.rows + $signed({16'd0, of.stride_height});
@@ -73,6 +74,8 @@ module pixel_reader #(
   /* verilator lint_on UNUSEDSIGNAL */
 
   logic walking, parity, run_1;
+  logic [15:0] end_column;  // of the output
+  always_ff @(posedge clk) end_column <= layer.out_width - 16'd1;
   place_t here, there, block_begin;
   logic [31:0] block, pixel, pairs_left, pixels, pairs;
   logic [15:0] group, in_group;
@@ -82,9 +85,8 @@ module pixel_reader #(
   logic [31:0] group_base, output_group_base;
   logic first_pair, first_pass;
   logic last_group, last_block, last_pair, last_pass, last_column, last_in_group;
-  assign there = after(here, layer);
+  assign there = after(here, layer, end_column);
   assign last_group = group + 16'd1 == layer.out_groups;
-  assign last_block = block + 32'd1 == layer.blocks;
   assign last_pair = layer.windowed ? window_last : pairs_left == 32'd1;
   assign last_in_group = layer.op != CONV || in_group + 16'd1 == layer.in_groups;
   logic [4:0] columns_on, rows_on;  // of the kernel, from pass to pass
@@ -93,7 +95,6 @@ module pixel_reader #(
   assign last_column = kernel_column + columns_on >= {1'b0, layer.kernel_width};
   assign last_pass = last_in_group && last_column &&
                      {1'b0, kernel_row} + rows_on >= {1'b0, layer.kernel_height};
-  assign pixels = last_block ? layer.last_block_pixels : layer.block_pixels;
   assign pairs = (pixels + 32'd1) >> 1;
 
   logic signed [19:0] rows_a, rows_b, columns_a, columns_b;
@@ -135,7 +136,7 @@ module pixel_reader #(
   logic [ENTRY_BITS-1:0] entry_0;
   place_t next_place;
   always_comb begin
-    next_place = after(there, layer);
+    next_place = after(there, layer, end_column);
     if (layer.windowed) next_place = '{16'd0, 20'sd0, here.rows + window_rows_on};
   end
   logic signed [19:0] pad_top, pad_left;
@@ -156,6 +157,8 @@ module pixel_reader #(
   always_ff @(posedge clk) begin
     run_1 <= run;
     if (run && !run_1) begin
+      last_block <= layer.blocks == 32'd1;
+      pixels <= layer.blocks == 32'd1 ? layer.last_block_pixels : layer.block_pixels;
       walking <= layer.op != TRANSFER;
       done <= layer.op == TRANSFER;
       {group, in_group} <= '0;
@@ -174,6 +177,7 @@ module pixel_reader #(
     end
     if (!run) done <= 1'b0;
     if (gap != 2'd0) gap <= gap - 2'd1;
+    if (run && !run_1 && layer.windowed) gap <= 2'd1;
     if (issue && last_pair && layer.windowed) gap <= 2'd3;
     if (issue && last_pair && !layer.windowed && pairs == 32'd2) gap <= 2'd1;
     window_starts <= {window_starts[0], issue && window_tag.is_first};
@@ -210,6 +214,8 @@ module pixel_reader #(
       row_offset <= pad_top;
       if (layer.by_block ? last_group : !last_block) begin  // the next block
         block <= block + 32'd1;
+        last_block <= block + 32'd2 == layer.blocks;
+        pixels <= block + 32'd2 == layer.blocks ? layer.last_block_pixels : layer.block_pixels;
         pixel <= pixel + layer.block_pixels;
         block_begin <= next_place;
         here <= next_place;
@@ -218,6 +224,8 @@ module pixel_reader #(
       end
       if (!layer.by_block && last_block) begin  // from the first block again
         block <= '0;
+        last_block <= layer.blocks == 32'd1;
+        pixels <= layer.blocks == 32'd1 ? layer.last_block_pixels : layer.block_pixels;
         pixel <= '0;
         block_begin <= '0;
         here <= '0;

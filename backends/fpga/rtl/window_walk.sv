@@ -1,7 +1,8 @@
 // Walks through a block of pixels of a windowed layer in one pass: two rows of outputs at a time, column
 // after column of the input. With strides of 1 a clock reads two rows of a column; with strides of 2 a row
 // of two columns. What it says of a clock's words tells the window unit where they belong, and whether the
-// outputs of a column are complete with them.
+// outputs of a column are complete with them. `pixels` and `kernel_row` are those of a pass from the clock
+// behind its restart on, in which it issues nothing.
 module window_walk (
     input logic clk,
     /* verilator lint_off UNUSEDSIGNAL */  // what others need of a layer
@@ -29,15 +30,25 @@ module window_walk (
   assign two = layer.stride_width == 4'd2;
   assign width = layer.out_width;
   assign first_column = two ? -17'sd1 : -17'sd2;
-  assign has_second = 32'(first_pixel) + 32'(width) < pixels;
-  assign last_rows = 32'(first_pixel) + 2 * 32'(width) >= pixels;
   assign last_column = column + 17'sd1 == $signed({1'b0, width});
   assign last_of_column = phase == last_phase;
   assign last = last_rows && last_column && last_of_column;
 
   logic [3:0] kernel_left;
   assign kernel_left = layer.kernel_height - kernel_row;
-  assign kernel_rows = kernel_left > 4'd3 ? 3'd3 : kernel_left[2:0];
+  // Of the rows that come next: computed a clock behind a restart, when nothing is issued yet, and
+  // beside the last words of the rows before.
+  logic restarted;
+  logic [31:0] next_pixel;
+  assign next_pixel = restarted ? 32'd0 : 32'(first_pixel) + 2 * 32'(width);
+  always_ff @(posedge clk) begin
+    restarted <= restart;
+    if (restarted || (issue && last_of_column && last_column)) begin
+      has_second <= next_pixel + 32'(width) < pixels;
+      last_rows <= next_pixel + 2 * 32'(width) >= pixels;
+    end
+    if (restarted) kernel_rows <= kernel_left > 4'd3 ? 3'd3 : kernel_left[2:0];
+  end
   assign rows_wanted = kernel_rows + (has_second ? layer.stride_height[2:0] : 3'd0);
   always_comb begin
     columns[0] = 20'(column) + column_offset + 20'sd2;
