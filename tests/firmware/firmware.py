@@ -10,10 +10,12 @@ import subprocess
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-MACHINES = {"cortex-m55": "mps3-an547", "cortex-m7": "mps2-an500"}
+MACHINES = {"cortex-m0plus": "mps2-an385", "cortex-m33": "mps2-an505", "cortex-m4": "mps2-an386",
+            "cortex-m55": "mps3-an547", "cortex-m7": "mps2-an500"}
 # Of an instruction under `-icount shift=5`, and of a tick of SysTick on these machines.
 PICOSECONDS_PER_INSTRUCTION = 32_000
-PICOSECONDS_PER_TICK = {"mps3-an547": 31_250, "mps2-an500": 40_000}
+PICOSECONDS_PER_TICK = {"mps2-an385": 40_000, "mps2-an386": 40_000, "mps2-an500": 40_000,
+                        "mps2-an505": 50_000, "mps3-an547": 31_250}
 SKIPPED = 77
 FORMATS = {"f32": ("<f4", "f"), "i8": ("|i1", "b"), "u8": ("|u1", "B"), "i32": ("<i4", "i")}
 

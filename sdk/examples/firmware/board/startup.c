@@ -1,5 +1,5 @@
-/* From reset to main on Armv7-M and Armv8-M cores: vectors, floating point and Helium on, memory
- * set up, faults reported. */
+/* From reset to main on Armv6-M, Armv7-M and Armv8-M cores: vectors, floating point and Helium on
+ * where they are, memory set up, faults reported. */
 #include <stdint.h>
 
 #include "board.h"
@@ -40,14 +40,16 @@ __attribute__((section(".vectors"), used)) static const struct {
  * compiled function may run. */
 void board_reset(void) {
   __asm__ volatile(
+#ifdef __ARM_FP
       "ldr r0, =0xe000ed88\n"
       "ldr r1, [r0]\n"
       "orr r1, r1, #0x00f00000\n"
       "str r1, [r0]\n"
       "dsb\n"
       "isb\n"
+#endif
       "mov r0, sp\n"
-      "b board_start\n");
+      "bl board_start\n");
 }
 
 /* What no call has written to yet. */
@@ -82,11 +84,14 @@ size_t board_stack_used(void) {
  * pc, status. */
 void board_on_fault(void) {
   __asm__ volatile(
-      "tst lr, #4\n"
-      "ite eq\n"
-      "mrseq r0, msp\n"
-      "mrsne r0, psp\n"
-      "b board_fault\n");
+      ".syntax unified\n"
+      "mov r0, lr\n"
+      "lsls r0, r0, #29\n" /* the sign: bit 2 */
+      "bmi 1f\n"
+      "mrs r0, msp\n"
+      "bl board_fault\n"
+      "1: mrs r0, psp\n"
+      "bl board_fault\n");
 }
 
 static void PrintHex(const char* name, uint32_t value) {
