@@ -83,8 +83,22 @@ def transpose_conv(dtype, padding, stride, kernel, size, bias):
     return model
 
 
+def scattered():
+    model = OneOp()
+    indices = model.constant("indices", "i32", [[1, 2], [0, 0], [1, 2]])
+    x = model.input("x", "f32", [3, 4])
+    shape = model.constant("shape", "i32", [2, 3, 4])
+    y = model.output("y", "f32", [2, 3, 4])
+    model.op("SCATTER_ND", [indices, x, shape], [y], "ScatterNdOptions", 1)
+    return model
+
+
 def moves():
+    yield "SCATTER_ND", scattered()
     for dtype in ("f32", "i8"):
+        yield f"GATHER_ND {dtype}", moved("GATHER_ND", dtype, [3, 4, 5], [2, 2, 5],
+                                          [[[[0, 1], [2, 3]], [[1, 0], [2, 2]]]],
+                                          "GatherNdOptions", 2)
         for name in ("ARG_MAX", "ARG_MIN"):
             yield f"{name} {dtype} last", arg_extremum(name, dtype, -1, [2, 5, 6])
             yield f"{name} {dtype} rows", arg_extremum(name, dtype, 1, [2, 6, 7])

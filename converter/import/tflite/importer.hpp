@@ -51,6 +51,7 @@ class Importer {
   /// Dims permuted; a constant at once, others by an op.
   [[nodiscard]] Result<TensorId> Permuted(TensorId id, const std::vector<int32_t>& permutation,
                                           const std::string& name);
+  [[nodiscard]] Variables& variables() { return variables_; }
   /// Makes a tensor constant, or says on which graph input it depends.
   [[nodiscard]] Status Fold(TensorId id);
 

@@ -5,6 +5,10 @@
 
 namespace tenon::converter::tflite {
 
+namespace format {
+struct OperatorCode;
+}  // namespace format
+
 using LoweringFunction = Status (*)(Node& node);
 
 /// What becomes of an operator when its tensors are quantized.
@@ -20,10 +24,11 @@ struct LoweringRow {
   Integers integers = Integers::kInFloats;
   LoweringFunction quantized = nullptr;  ///< with kExact
   std::string_view limits = {};          ///< what is refused though TFLite has it, in words
+  std::string_view custom = {};          ///< the name of a CUSTOM operator
 };
 
 /// Null if the operator cannot be imported.
-[[nodiscard]] const LoweringRow* FindLowering(format::BuiltinOperator op);
+[[nodiscard]] const LoweringRow* FindLowering(const format::OperatorCode& code);
 
 /// Emits what the node does. Its operator is in the table.
 [[nodiscard]] Status Lower(Node& node);

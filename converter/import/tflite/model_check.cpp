@@ -86,10 +86,6 @@ Status CheckTensors(const format::Model& model, const format::SubGraph& graph) {
     if (tensor.sparsity() != nullptr) {
       return InputError("tensor '{}' is sparse, which is not supported", name);
     }
-    if (tensor.is_variable()) {
-      return InputError("tensor '{}' keeps its value between inferences, which is not supported",
-                        name);
-    }
   }
   return {};
 }
@@ -102,7 +98,8 @@ class FlowCheck {
 
   Status Run() {
     for (uint32_t i = 0; i < graph_.tensors()->size(); ++i) {
-      known_[i] = HasData(model_, *graph_.tensors()->Get(i));
+      const format::Tensor& tensor = *graph_.tensors()->Get(i);
+      known_[i] = HasData(model_, tensor) || tensor.is_variable();
     }
     TENON_RETURN_IF_ERROR(MakeAll(graph_.inputs(), "the graph's inputs"));
     for (const format::Operator* node : *graph_.operators()) {
@@ -184,7 +181,7 @@ Status CheckOperators(const format::Model& model) {
   std::map<std::string, std::vector<std::string>> unsupported;
   for (const format::Operator* node : *graph.operators()) {
     const format::OperatorCode& code = *model.operator_codes()->Get(node->opcode_index());
-    if (FindLowering(OperatorOf(code)) != nullptr || IsVariableOperator(OperatorOf(code))) continue;
+    if (FindLowering(code) != nullptr || IsVariableOperator(OperatorOf(code))) continue;
     unsupported[OperatorName(code)].push_back(NodeName(graph, *node));
   }
   if (unsupported.empty()) return {};

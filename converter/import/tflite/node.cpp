@@ -104,6 +104,19 @@ Result<int32_t> Node::Axis(int64_t axis, int32_t rank) const {
   return static_cast<int32_t>(axis < 0 ? axis + rank : axis);
 }
 
+const format::OperatorCode& Node::code() const {
+  return *importer_.model().operator_codes()->Get(node_.opcode_index());
+}
+
+Result<TensorId> Node::Kept(int index) {
+  if (!HasInput(index)) return InputError("input {} is missing", index);
+  return importer_.variables().Kept(InputTensor(index));
+}
+
+Status Node::Keep(int index, TensorId value) {
+  return importer_.variables().Keep(InputTensor(index), value);
+}
+
 // --- constants
 // ------------------------------------------------------------------------------------
 

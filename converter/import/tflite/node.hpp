@@ -14,6 +14,7 @@ namespace tenon::converter::tflite {
 
 namespace format {
 struct Operator;
+struct OperatorCode;
 enum class BuiltinOperator : int32_t;
 enum class ActivationFunctionType : int8_t;
 }  // namespace format
@@ -31,6 +32,7 @@ class Node {
 
   [[nodiscard]] format::BuiltinOperator op() const { return op_; }
   [[nodiscard]] const format::Operator& stored() const { return node_; }
+  [[nodiscard]] const format::OperatorCode& code() const;
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] Graph& graph() { return importer_.graph(); }
 
@@ -51,6 +53,11 @@ class Node {
   [[nodiscard]] Result<DType> OutputDType(int index) const;
   /// Axis in [-rank, rank) as [0, rank).
   [[nodiscard]] Result<int32_t> Axis(int64_t axis, int32_t rank) const;
+
+  /// A variable tensor: what it holds now, which is zeros before the first inference ...
+  [[nodiscard]] Result<TensorId> Kept(int index);
+  /// ... and what it holds from here on.
+  [[nodiscard]] Status Keep(int index, TensorId value);
 
   // --- constants --------------------------------------------------------------------------------
   /// True if the input's value is in the file.

@@ -105,11 +105,7 @@ Status Variables::Read(const format::Operator& node) {
     if (variable->initial == nullptr) {
       return InputError("variable '{}' is read before anything has set it", name);
     }
-    Graph& graph = importer_.graph();
-    const std::string port = PortName(/*output=*/false, PrintableName(name));
-    variable->input = graph.AddTensor(port, variable->dtype, variable->shape);
-    graph.AddInput(variable->input, port);
-    variable->value = variable->input;
+    ReadLast(*variable, name);
   }
   if (importer_.graph().tensor(variable->value).dtype != dtype) {
     return InputError("variable '{}' is read as {}, but it is {}", importer_.NameOf(output),
@@ -122,6 +118,38 @@ Status Variables::Read(const format::Operator& node) {
 Status Variables::Assign(const format::Operator& node) {
   TENON_ASSIGN_OR_RETURN(Variable * variable, VariableAt(node.inputs()->Get(0)));
   TENON_ASSIGN_OR_RETURN(variable->value, importer_.Value(node.inputs()->Get(1), Order::kModel));
+  return {};
+}
+
+void Variables::ReadLast(Variable& variable, const std::string& name) {
+  Graph& graph = importer_.graph();
+  const std::string port = PortName(/*output=*/false, PrintableName(name));
+  variable.input = graph.AddTensor(port, variable.dtype, variable.shape);
+  graph.AddInput(variable.input, port);
+  variable.value = variable.input;
+}
+
+Variables::Key Variables::KeyOfTensor(int32_t tensor) const {
+  return {"tensor " + std::to_string(tensor), importer_.NameOf(tensor)};
+}
+
+Result<TensorId> Variables::Kept(int32_t tensor) {
+  const format::Tensor& stored =
+      *model_.subgraphs()->Get(0)->tensors()->Get(static_cast<uint32_t>(tensor));
+  if (!stored.is_variable()) {
+    return InputError("'{}' is no variable: only such keep a state", importer_.NameOf(tensor));
+  }
+  Variable& variable = variables_[KeyOfTensor(tensor)];
+  if (variable.value == kNone) {
+    TENON_ASSIGN_OR_RETURN(variable.dtype, importer_.DTypeOf(tensor));
+    TENON_ASSIGN_OR_RETURN(variable.shape, ReadShape(stored));
+    ReadLast(variable, importer_.NameOf(tensor));
+  }
+  return variable.value;
+}
+
+Status Variables::Keep(int32_t tensor, TensorId value) {
+  variables_[KeyOfTensor(tensor)].value = value;
   return {};
 }
 

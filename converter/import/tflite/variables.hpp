@@ -34,6 +34,11 @@ class Variables {
   /// types that differ.
   [[nodiscard]] Status Lower(const format::Operator& node, format::BuiltinOperator op);
 
+  /// A tensor of the model's first graph that is a variable: what it holds now, zeros before the
+  /// first run, and what it holds from here on.
+  [[nodiscard]] Result<TensorId> Kept(int32_t tensor);
+  [[nodiscard]] Status Keep(int32_t tensor, TensorId value);
+
   /// Makes states of the variables that one run leaves to the next. Call after the last node.
   [[nodiscard]] Status AddStates();
 
@@ -52,6 +57,9 @@ class Variables {
   [[nodiscard]] Status Read(const format::Operator& node);
   [[nodiscard]] Status Assign(const format::Operator& node);
   [[nodiscard]] Result<Variable*> VariableAt(int32_t resource);
+  [[nodiscard]] Key KeyOfTensor(int32_t tensor) const;
+  /// The variable's value now is what the last run left.
+  void ReadLast(Variable& variable, const std::string& name);
   [[nodiscard]] std::string PortName(bool output, const std::string& wanted);
 
   Importer& importer_;

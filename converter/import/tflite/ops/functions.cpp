@@ -35,6 +35,7 @@ constexpr UnaryRow kRows[] = {
     {Op::RELU_0_TO_1, UnaryFunction::kClip, 0.0F, 1.0F},
     {Op::RELU_N1_TO_1, UnaryFunction::kClip, -1.0F, 1.0F},
     {Op::ROUND, UnaryFunction::kRound},
+    {Op::SIGN, UnaryFunction::kSign},
     {Op::SIN, UnaryFunction::kSin},
     {Op::SQRT, UnaryFunction::kSqrt},
     {Op::TANH, UnaryFunction::kTanh},

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "converter/import/operator_list.hpp"
+#include "converter/import/tflite/model_file.hpp"
 #include "converter/import/tflite/ops/ops.hpp"
 #include "tflite_subset_generated.h"
 
@@ -32,11 +33,15 @@ constexpr LoweringRow kRows[] = {
     {Op::CONV_2D, LowerConv, kExact, LowerQuantizedConv},
     {Op::COS, LowerUnary, kInFloats},
     {Op::CUMSUM, LowerCumSum, kInFloats},
+    {Op::CUSTOM, LowerDetectionPostProcess, kInFloats, nullptr,
+     "one image; max_classes_per_detection 1; zeros where nothing is",
+     "TFLite_Detection_PostProcess"},
     {Op::DEPTHWISE_CONV_2D, LowerConv, kExact, LowerQuantizedConv},
     {Op::DEPTH_TO_SPACE, LowerDepthToSpace, kMoved},
     {Op::DEQUANTIZE, LowerDequantize, kExact, LowerDequantize},
     {Op::DIV, LowerBinary, kInFloats},
     {Op::ELU, LowerUnary, kExact, LowerQuantizedFunction},
+    {Op::EMBEDDING_LOOKUP, LowerEmbeddingLookup, kMoved},
     {Op::EQUAL, LowerBinary, kInFloats},
     {Op::EXP, LowerUnary, kExact, LowerQuantizedFunction},
     {Op::EXPAND_DIMS, LowerExpandDims, kMoved},
@@ -46,6 +51,7 @@ constexpr LoweringRow kRows[] = {
     {Op::FLOOR_MOD, LowerBinary, kInFloats},
     {Op::FULLY_CONNECTED, LowerFullyConnected, kExact, LowerQuantizedFullyConnected},
     {Op::GATHER, LowerGather, kMoved},
+    {Op::GATHER_ND, LowerGatherNd, kMoved},
     {Op::GELU, LowerGelu, kExact, LowerQuantizedFunction},
     {Op::GREATER, LowerBinary, kInFloats},
     {Op::GREATER_EQUAL, LowerBinary, kInFloats},
@@ -54,6 +60,7 @@ constexpr LoweringRow kRows[] = {
     {Op::LEAKY_RELU, LowerUnary, kExact, LowerQuantizedFunction},
     {Op::LESS, LowerBinary, kInFloats},
     {Op::LESS_EQUAL, LowerBinary, kInFloats},
+    {Op::LOCAL_RESPONSE_NORMALIZATION, LowerLocalResponse, kInFloats},
     {Op::LOG, LowerUnary, kExact, LowerQuantizedFunction},
     {Op::LOGICAL_AND, LowerBinary, kMoved},
     {Op::LOGICAL_NOT, LowerUnary, kMoved},
@@ -75,6 +82,10 @@ constexpr LoweringRow kRows[] = {
     {Op::POW, LowerBinary, kInFloats},
     {Op::PRELU, LowerBinary, kExact, LowerQuantizedPrelu},
     {Op::QUANTIZE, LowerQuantize, kExact, LowerQuantize},
+    {Op::RANGE, LowerRange, kMoved, nullptr, "ends and step constant"},
+    {Op::RANK, LowerRank, kMoved},
+    {Op::REDUCE_ALL, LowerReduceBools, kMoved},
+    {Op::REDUCE_ANY, LowerReduceBools, kMoved},
     {Op::REDUCE_MAX, LowerReduce, kMoved},
     {Op::REDUCE_MIN, LowerReduce, kMoved},
     {Op::REDUCE_PROD, LowerReduce, kInFloats},
@@ -88,9 +99,11 @@ constexpr LoweringRow kRows[] = {
     {Op::REVERSE_V2, LowerReverse, kMoved},
     {Op::ROUND, LowerUnary, kInFloats},
     {Op::RSQRT, LowerRsqrt, kInFloats},
+    {Op::SCATTER_ND, LowerScatterNd, kInFloats, nullptr, "shape constant"},
     {Op::SELECT, LowerSelect, kMoved},
     {Op::SELECT_V2, LowerSelect, kMoved},
     {Op::SHAPE, LowerShape, kMoved},
+    {Op::SIGN, LowerUnary, kInFloats},
     {Op::SIN, LowerUnary, kInFloats},
     {Op::SLICE, LowerSlice, kMoved},
     {Op::SOFTMAX, LowerSoftmax, kExact, LowerQuantizedSoftmax},
@@ -110,7 +123,11 @@ constexpr LoweringRow kRows[] = {
     {Op::TOPK_V2, LowerTopK, kMoved, nullptr, "K constant"},
     {Op::TRANSPOSE, LowerTranspose, kMoved},
     {Op::TRANSPOSE_CONV, LowerTransposeConv, kExact, LowerQuantizedTransposeConv},
+    {Op::UNIDIRECTIONAL_SEQUENCE_LSTM, LowerSequenceLstm, kInFloats, nullptr,
+     "up to 4096 steps, which become ops of their own; without normalisation of the gates; states "
+     "of floats"},
     {Op::UNPACK, LowerUnpack, kMoved},
+    {Op::ZEROS_LIKE, LowerZerosLike, kInFloats},
 };
 
 /// True of the types of dims and indices.
@@ -138,14 +155,17 @@ Result<bool> HasOneQuantization(const Node& node) {
 
 }  // namespace
 
-const LoweringRow* FindLowering(Op op) {
-  const auto* found = std::find_if(std::begin(kRows), std::end(kRows),
-                                   [&](const LoweringRow& row) { return row.op == op; });
+const LoweringRow* FindLowering(const format::OperatorCode& code) {
+  const Op op = OperatorOf(code);
+  const std::string custom = op == Op::CUSTOM ? OperatorName(code) : "";
+  const auto* found = std::find_if(std::begin(kRows), std::end(kRows), [&](const LoweringRow& row) {
+    return row.op == op && row.custom == custom;
+  });
   return found == std::end(kRows) ? nullptr : found;
 }
 
 Status Lower(Node& node) {
-  const LoweringRow& row = *FindLowering(node.op());
+  const LoweringRow& row = *FindLowering(node.code());
   TENON_ASSIGN_OR_RETURN(const bool quantized, node.IsQuantized());
   if (!quantized) return row.lower(node);
   if (row.integers == Integers::kExact) return row.quantized(node);
@@ -167,7 +187,8 @@ std::vector<ImportedOperator> TfliteOperators() {
     const char* quantized = "dequantized, computed in floats, quantized";
     if (row.integers == tflite::Integers::kMoved) quantized = "the bits stay";
     if (row.integers == tflite::Integers::kExact) quantized = "TFLite's, bit for bit";
-    const std::string name = tflite::format::EnumNameBuiltinOperator(row.op);
+    const std::string name = row.custom.empty() ? tflite::format::EnumNameBuiltinOperator(row.op)
+                                                : std::string(row.custom);
     operators.push_back({"tflite", "", name, std::string(row.limits), quantized});
   }
   std::sort(operators.begin(), operators.end(),

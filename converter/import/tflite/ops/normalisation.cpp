@@ -1,4 +1,5 @@
-// SOFTMAX, LOG_SOFTMAX and L2_NORMALIZATION, along the last dimension.
+// SOFTMAX, LOG_SOFTMAX, L2_NORMALIZATION and LOCAL_RESPONSE_NORMALIZATION, along the last
+// dimension.
 #include "converter/import/tflite/ops/quantized.hpp"
 #include "tflite_subset_generated.h"
 
@@ -71,6 +72,25 @@ Status LowerL2Normalization(Node& node) {
     TENON_ASSIGN_OR_RETURN(y, node.Activate(y, options->fused_activation_function()));
   }
   return node.SetOutput(0, y, order);
+}
+
+// TFLite multiplies the sum of squares by alpha, our op (ONNX's) by alpha over the number of terms.
+Status LowerLocalResponse(Node& node) {
+  const auto* options = node.stored().builtin_options_as_LocalResponseNormalizationOptions();
+  constexpr int32_t kMostRadius = 1 << 20;
+  if (options == nullptr || options->radius() < 0 || options->radius() > kMostRadius) {
+    return InputError("its radius is missing or out of range");
+  }
+  TENON_ASSIGN_OR_RETURN(TensorId x, node.Input(0));
+  if (node.ShapeOf(x).rank != 4) return InputError("its input must have 4 dimensions");
+  TENON_ASSIGN_OR_RETURN(x, node.Input(0, Order::kChannelsFirst));
+  LrnAttributes attributes;
+  attributes.size = 2 * options->radius() + 1;
+  attributes.alpha = options->alpha() * static_cast<float>(attributes.size);
+  attributes.beta = options->beta();
+  attributes.bias = options->bias();
+  TENON_ASSIGN_OR_RETURN(const TensorId y, node.Emit(OpKind::kLrn, {x}, Attributes(attributes)));
+  return node.SetOutput(0, y, Order::kChannelsFirst);
 }
 
 }  // namespace tenon::converter::tflite

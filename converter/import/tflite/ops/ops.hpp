@@ -57,12 +57,14 @@ namespace tenon::converter::tflite {
 // reduce.cpp
 [[nodiscard]] Status LowerReduce(Node& node);
 [[nodiscard]] Status LowerQuantizedSumOrMean(Node& node);
+[[nodiscard]] Status LowerReduceBools(Node& node);  ///< REDUCE_ANY and REDUCE_ALL
 [[nodiscard]] Status LowerCumSum(Node& node);
 
 // normalisation.cpp
 [[nodiscard]] Status LowerSoftmax(Node& node);
 [[nodiscard]] Status LowerQuantizedSoftmax(Node& node);
 [[nodiscard]] Status LowerL2Normalization(Node& node);
+[[nodiscard]] Status LowerLocalResponse(Node& node);
 
 // concat.cpp
 [[nodiscard]] Status LowerConcatenation(Node& node);
@@ -81,6 +83,17 @@ namespace tenon::converter::tflite {
 [[nodiscard]] Status LowerGather(Node& node);
 [[nodiscard]] Status LowerReverse(Node& node);
 
+// indexing.cpp
+[[nodiscard]] Status LowerGatherNd(Node& node);
+[[nodiscard]] Status LowerScatterNd(Node& node);
+[[nodiscard]] Status LowerEmbeddingLookup(Node& node);
+
+// detection.cpp
+[[nodiscard]] Status LowerDetectionPostProcess(Node& node);
+
+// recurrent.cpp
+[[nodiscard]] Status LowerSequenceLstm(Node& node);
+
 // selection.cpp
 [[nodiscard]] Status LowerArgExtremum(Node& node);
 [[nodiscard]] Status LowerTopK(Node& node);
@@ -98,6 +111,9 @@ namespace tenon::converter::tflite {
 [[nodiscard]] Status LowerTile(Node& node);
 [[nodiscard]] Status LowerBroadcastTo(Node& node);
 [[nodiscard]] Status LowerShape(Node& node);
+[[nodiscard]] Status LowerRank(Node& node);
+[[nodiscard]] Status LowerRange(Node& node);
+[[nodiscard]] Status LowerZerosLike(Node& node);
 [[nodiscard]] Status LowerFill(Node& node);
 [[nodiscard]] Status LowerSpaceToDepth(Node& node);
 [[nodiscard]] Status LowerDepthToSpace(Node& node);

@@ -1,4 +1,4 @@
-// MEAN, SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD and CUMSUM.
+// MEAN, SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD, REDUCE_ANY, REDUCE_ALL and CUMSUM.
 #include "converter/import/tflite/ops/quantized.hpp"
 #include "tflite_subset_generated.h"
 
@@ -77,6 +77,17 @@ Status LowerReduce(Node& node) {
   TENON_ASSIGN_OR_RETURN(const ReduceFunction function, FunctionOf(node.op()));
   TENON_ASSIGN_OR_RETURN(const TensorId y,
                          node.Reduce(function, reduce.x, reduce.axes_mask, /*keep_dims=*/true));
+  return Finish(node, reduce, y);
+}
+
+// Whether any, or every, element is true: the largest, or smallest, of ones and zeros.
+Status LowerReduceBools(Node& node) {
+  TENON_ASSIGN_OR_RETURN(const ReduceNode reduce, ReadReduce(node));
+  const bool any = node.op() == Op::REDUCE_ANY;
+  TENON_ASSIGN_OR_RETURN(TensorId y, node.Cast(reduce.x, DType::kI32));
+  TENON_ASSIGN_OR_RETURN(y, node.Reduce(any ? ReduceFunction::kMax : ReduceFunction::kMin, y,
+                                        reduce.axes_mask, /*keep_dims=*/true));
+  TENON_ASSIGN_OR_RETURN(y, node.Cast(y, DType::kBool));
   return Finish(node, reduce, y);
 }
 

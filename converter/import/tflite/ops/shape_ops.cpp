@@ -1,6 +1,7 @@
 // Operators that change dims, and those whose values are dims. Except for SHAPE they see tensors in
 // the model's order.
 #include <algorithm>
+#include <cmath>
 
 #include "converter/import/import_graph.hpp"
 #include "converter/import/tflite/ops/ops.hpp"
@@ -151,6 +152,40 @@ Status LowerShape(Node& node) {
   vector.rank = 1;
   vector.dims[0] = shape.rank;
   return node.SetOutput(0, node.Constant("dims", dtype, vector, dims));
+}
+
+Status LowerRank(Node& node) {
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0, node.OrderOf(0)));
+  TENON_ASSIGN_OR_RETURN(const DType dtype, node.OutputDType(0));
+  return node.SetOutput(0, node.Scalar("rank", dtype, node.ShapeOf(x).rank));
+}
+
+// First number, limit, step.
+Status LowerRange(Node& node) {
+  double ends[3] = {};
+  for (int i = 0; i < 3; ++i) {
+    TENON_ASSIGN_OR_RETURN(const std::vector<double> values, node.Doubles(i));
+    if (values.size() != 1) return InputError("its ends and step must be scalars");
+    ends[i] = values.front();
+  }
+  constexpr double kMostNumbers = 1 << 24;
+  const double count = ends[2] == 0 ? -1 : std::ceil((ends[1] - ends[0]) / ends[2]);
+  if (!(count >= 0) || count > kMostNumbers) {
+    return InputError("from {} to {} by {} is no range", ends[0], ends[1], ends[2]);
+  }
+  std::vector<double> numbers;
+  for (int i = 0; i < static_cast<int>(count); ++i) numbers.push_back(ends[0] + i * ends[2]);
+  TENON_ASSIGN_OR_RETURN(const DType dtype, node.OutputDType(0));
+  return node.SetOutput(
+      0, node.Constant("numbers", dtype, Shape({static_cast<int32_t>(count)}), numbers));
+}
+
+Status LowerZerosLike(Node& node) {
+  const Order order = node.OrderOf(0);
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0, order));
+  TENON_ASSIGN_OR_RETURN(const TensorId y,
+                         node.Expand(node.Scalar("zero", node.DTypeOf(x), 0.0), node.ShapeOf(x)));
+  return node.SetOutput(0, y, order);
 }
 
 Status LowerFill(Node& node) {

@@ -20,7 +20,7 @@ int32_t TfliteBuilder::Add(const std::string& name, format::TensorType type,
     buffer = static_cast<uint32_t>(buffers_.size());
     buffers_.push_back(data);
   }
-  tensors_.push_back({name, type, dims, numbers, buffer, signature});
+  tensors_.push_back({name, type, dims, numbers, buffer, signature, false});
   return static_cast<int32_t>(tensors_.size()) - 1;
 }
 
@@ -64,6 +64,23 @@ int32_t TfliteBuilder::Bytes(const std::string& name, format::TensorType type,
   return Add(name, type, dims, numbers, data);
 }
 
+int32_t TfliteBuilder::Variable(const std::string& name, const std::vector<int32_t>& dims) {
+  const int32_t tensor = Add(name, format::TensorType::FLOAT32, dims, {}, {});
+  tensors_.back().is_variable = true;
+  return tensor;
+}
+
+void TfliteBuilder::Custom(const std::string& op, const std::vector<int32_t>& inputs,
+                           const std::vector<int32_t>& outputs,
+                           const std::vector<uint8_t>& options) {
+  constexpr auto kCustom = format::BuiltinOperator::CUSTOM;
+  codes_.push_back(format::CreateOperatorCode(flat, static_cast<int8_t>(kCustom),
+                                              flat.CreateString(op), 1, kCustom));
+  nodes_.push_back(format::CreateOperator(
+      flat, static_cast<uint32_t>(codes_.size()) - 1, flat.CreateVector(inputs),
+      flat.CreateVector(outputs), format::BuiltinOptions::NONE, 0, flat.CreateVector(options)));
+}
+
 void TfliteBuilder::Node(format::BuiltinOperator op, const std::vector<int32_t>& inputs,
                          const std::vector<int32_t>& outputs, format::BuiltinOptions type,
                          flatbuffers::Offset<void> options) {
@@ -93,7 +110,7 @@ std::vector<uint8_t> TfliteBuilder::File() {
     const auto sparsity = is_sparse ? format::CreateSparsityParameters(flat)
                                     : flatbuffers::Offset<format::SparsityParameters>();
     tensors.push_back(format::CreateTensor(flat, dims, tensor.type, tensor.buffer, name,
-                                           quantization, false, sparsity,
+                                           quantization, tensor.is_variable, sparsity,
                                            tensor.signature.empty() ? 0 : signature));
   }
   std::vector<flatbuffers::Offset<format::SubGraph>> subgraphs;

@@ -38,11 +38,18 @@ class TfliteBuilder {
   int32_t Bytes(const std::string& name, format::TensorType type, const std::vector<int32_t>& dims,
                 const std::vector<int32_t>& values, const Numbers& numbers);
 
+  /// A variable tensor of f32, which keeps its value from one inference to the next.
+  int32_t Variable(const std::string& name, const std::vector<int32_t>& dims);
+
   /// `options` is a table made with `flat`, of the type given.
   void Node(format::BuiltinOperator op, const std::vector<int32_t>& inputs,
             const std::vector<int32_t>& outputs,
             format::BuiltinOptions type = format::BuiltinOptions::NONE,
             flatbuffers::Offset<void> options = 0);
+
+  /// A custom operator; `options` are the bytes of a FlexBuffer.
+  void Custom(const std::string& op, const std::vector<int32_t>& inputs,
+              const std::vector<int32_t>& outputs, const std::vector<uint8_t>& options);
 
   /// The file. Call once.
   [[nodiscard]] std::vector<uint8_t> File();
@@ -69,6 +76,7 @@ class TfliteBuilder {
     Numbers numbers;
     uint32_t buffer;
     std::vector<int32_t> signature;
+    bool is_variable = false;
   };
   std::vector<Stored> tensors_;
   std::vector<std::vector<uint8_t>> buffers_ = {{}};

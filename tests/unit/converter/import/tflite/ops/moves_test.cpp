@@ -108,6 +108,95 @@ TEST_CASE("TFLite lowering: CUMSUM can leave out the element itself and run from
   CHECK(ElementsOf<float>(Computed(model, Counted(6))[0]) == Floats{5, 3, 0, 11, 6, 0});
 }
 
+TEST_CASE("TFLite lowering: GATHER_ND takes elements and slices by tuples of numbers") {
+  const auto gathered = [](const std::vector<int32_t>& dims, const std::vector<int32_t>& tuples,
+                           const std::vector<int32_t>& result) {
+    TfliteBuilder model;
+    const int32_t x = model.Input("x", kF32, {2, 2, 3});
+    const int32_t indices = model.Ints("indices", dims, tuples);
+    const int32_t y = model.Output("y", kF32, result);
+    model.Node(Op::GATHER_ND, {x, indices}, {y});
+    return ElementsOf<float>(Computed(model, Counted(12))[0]);
+  };
+  CHECK(gathered({2, 3}, {1, 0, 2, 0, 1, 1}, {2}) == Floats{9, 5});
+  CHECK(gathered({1, 2, 2}, {1, 1, 0, 0}, {1, 2, 3}) == Floats{10, 11, 12, 1, 2, 3});
+}
+
+TEST_CASE("TFLite lowering: SCATTER_ND adds up updates of one place") {
+  TfliteBuilder model;
+  const int32_t indices = model.Ints("indices", {3, 1}, {2, 0, 2});
+  const int32_t x = model.Input("x", kF32, {3, 2});
+  const int32_t shape = model.Ints("shape", {2}, {4, 2});
+  const int32_t y = model.Output("y", kF32, {4, 2});
+  model.Node(Op::SCATTER_ND, {indices, x, shape}, {y});
+  CHECK(ElementsOf<float>(Computed(model, Counted(6))[0]) == Floats{3, 4, 0, 0, 6, 8, 0, 0});
+}
+
+TEST_CASE("TFLite lowering: EMBEDDING_LOOKUP takes rows of a table") {
+  TfliteBuilder model;
+  const int32_t rows = model.Ints("rows", {3}, {1, 0, 1});
+  const int32_t x = model.Input("x", kF32, {2, 2});
+  const int32_t y = model.Output("y", kF32, {3, 2});
+  model.Node(Op::EMBEDDING_LOOKUP, {rows, x}, {y});
+  CHECK(ElementsOf<float>(Computed(model, Counted(4))[0]) == Floats{3, 4, 1, 2, 3, 4});
+}
+
+TEST_CASE("TFLite lowering: RANGE, RANK and ZEROS_LIKE are known at conversion") {
+  TfliteBuilder model;
+  const int32_t x = model.Input("x", kF32, {2, 3});
+  const int32_t zeros = model.Value("zeros", kF32, {2, 3});
+  model.Node(Op::ZEROS_LIKE, {x}, {zeros});
+  const int32_t limit = model.Value("limit", kI32, {});
+  model.Node(Op::RANK, {x}, {limit});
+  const int32_t first = model.Ints("first", {}, {-4});
+  const int32_t step = model.Ints("step", {}, {3});
+  const int32_t range = model.Output("range", kI32, {2});
+  model.Node(Op::RANGE, {first, limit, step}, {range});
+  const int32_t y = model.Output("y", kF32, {2, 3});
+  model.Node(Op::MAXIMUM, {x, zeros}, {y});
+  const auto outputs = Computed(model, {-1, 2, -3, 4, -5, 6});
+  CHECK(ElementsOf<int32_t>(outputs[0]) == std::vector<int32_t>{-4, -1});
+  CHECK(ElementsOf<float>(outputs[1]) == Floats{0, 2, 0, 4, 0, 6});
+}
+
+TEST_CASE("TFLite lowering: a RANGE that never ends is refused") {
+  TfliteBuilder model;
+  const int32_t first = model.Ints("first", {}, {1});
+  const int32_t limit = model.Ints("limit", {}, {5});
+  const int32_t step = model.Ints("step", {}, {-1});
+  const int32_t y = model.Output("y", kI32, {1});
+  model.Node(Op::RANGE, {first, limit, step}, {y});
+  CHECK(model.Text() == "error: node 'y' (RANGE): from 1 to 5 by -1 is no range");
+}
+
+TEST_CASE("TFLite lowering: REDUCE_ANY and REDUCE_ALL look at the elements of an axis") {
+  for (const Op op : {Op::REDUCE_ANY, Op::REDUCE_ALL}) {
+    TfliteBuilder model;
+    const int32_t x = model.Input("x", kF32, {3, 2});
+    const int32_t bools = model.Value("bools", TensorType::BOOL, {3, 2});
+    model.Node(Op::CAST, {x}, {bools});
+    const int32_t axis = model.Ints("axis", {1}, {1});
+    const int32_t y = model.Output("y", TensorType::BOOL, {3});
+    model.Node(op, {bools, axis}, {y}, BuiltinOptions::ReducerOptions,
+               format::CreateReducerOptions(model.flat, false).Union());
+    const auto found = ElementsOf<uint8_t>(Computed(model, {0, 0, 0, 5, 1, 1})[0]);
+    CHECK(found == std::vector<uint8_t>{0, op == Op::REDUCE_ANY ? uint8_t{1} : uint8_t{0}, 1});
+  }
+}
+
+TEST_CASE("TFLite lowering: LOCAL_RESPONSE_NORMALIZATION multiplies the sum of squares by alpha") {
+  TfliteBuilder model;
+  const int32_t x = model.Input("x", kF32, {1, 1, 1, 3});
+  const int32_t y = model.Output("y", kF32, {1, 1, 1, 3});
+  model.Node(
+      Op::LOCAL_RESPONSE_NORMALIZATION, {x}, {y}, BuiltinOptions::LocalResponseNormalizationOptions,
+      format::CreateLocalResponseNormalizationOptions(model.flat, 1, 1.0F, 0.5F, 1.0F).Union());
+  const Floats found = ElementsOf<float>(Computed(model, {1, 2, 4})[0]);
+  CHECK(found[0] == doctest::Approx(1 / 3.5));
+  CHECK(found[1] == doctest::Approx(2 / 11.5));
+  CHECK(found[2] == doctest::Approx(4 / 11.0));
+}
+
 TEST_CASE("TFLite lowering: ADD_N adds all of its inputs") {
   TfliteBuilder model;
   const int32_t x = model.Input("x", kF32, {2});
