@@ -188,6 +188,38 @@ TEST_CASE("Guard pages: a small graph stays inside what its plan states, on ever
   RunGuarded(PlanOf(kSmallModel, /*portable=*/true), true);
 }
 
+TEST_CASE("Guard pages: what is kept from run to run stays inside, at every step") {
+  // A window of 5 that moves by 2, and a sum of all runs: sizes that fill no vector.
+  const std::vector<uint8_t> plan = PlanOf(R"(graph stream
+input %x: f32[1,3,2,1]
+input %s: f32[1,3,3,1]
+input %a: f32[1,3,1,1]
+%j = concat(%s, %x) {axis=2}
+%t = slice(%j) {begins=[0,0,2,0], sizes=[1,3,3,1], steps=[1,1,1,1]}
+const %w: f32[3,3,5,1] = random(1)
+%c = conv(%j, %w)
+%n = binary(%c, %a)
+%y = unary(%n) {function=tanh}
+output %y
+output %t as "window"
+output %n as "sum"
+state "s" = "window" from random(2)
+state "a" = "sum"
+)",
+                                           /*portable=*/false);
+  RunGuarded(plan, true);
+  const Arrays inputs = InputsOf(plan);
+  GuardedRun at_end(plan, {/*portable=*/false, 1, true, GuardedEdge::kEnd});
+  GuardedRun at_begin(plan, {/*portable=*/false, 1, false, GuardedEdge::kBegin});
+  Arrays last;
+  for (int step = 0; step < 4; ++step) {
+    const Arrays outputs = at_end.Run(inputs);
+    CHECK(outputs == at_begin.Run(inputs));
+    CHECK(outputs != last);  // the state has moved on
+    last = outputs;
+  }
+}
+
 TEST_CASE("Guard pages: patches of convolutions stay inside, whatever their channels") {
   for (const int channels : {3, 5, 16, 24}) {
     for (const int outputs : {7, 16, 40}) {
