@@ -46,6 +46,7 @@ CONVERTER_FLOORS = {
 CONVERTER_EXTRAS = {
     "emit": r"plan_generated\.h",
     "import": r"tflite_subset_generated\.h|caffe_subset\.pb\.h",
+    "split": r"converter/solve/\w+\.hpp",  # what solvers share, and no solver
     "measure": r"tenon/tenon\.h(pp)?$",  # the one seam through which the converter runs plans
     "api": r"tenon/",
 }

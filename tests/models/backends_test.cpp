@@ -99,7 +99,8 @@ TEST_CASE("Backends: every float model agrees on OpenCL, the CPU taking what Ope
   }
 }
 
-TEST_CASE("Backends: models of integers have the CPU's bits on OpenCL, which can run all their ops") {
+TEST_CASE(
+    "Backends: models of integers have the CPU's bits on OpenCL, which can run all their ops") {
   const std::filesystem::path models = SharedPath("models");
   if (models.empty()) return;
   const auto board = converter::LoadBoard(kBoard);

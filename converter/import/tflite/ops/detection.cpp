@@ -4,12 +4,13 @@
 //
 // A plan's shapes are known: outputs have as many rows as boxes may be kept, and those that nothing
 // is left for are zeros.
+#include <flatbuffers/flexbuffers.h>
+
 #include <algorithm>
 #include <cmath>
 
 #include "converter/import/import_graph.hpp"
 #include "converter/import/tflite/ops/ops.hpp"
-#include "flatbuffers/flexbuffers.h"
 #include "tflite_subset_generated.h"
 
 namespace tenon::converter::tflite {
