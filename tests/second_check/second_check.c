@@ -7,7 +7,7 @@
 
 /* The header gives the FlatBuffer's size; only then can all of it be verified. */
 static bool open_plan(struct program* root) {
-  enum { HEADER_FIELDS = 3, DEEPEST = 4, VERSION_MAJOR = 0, VERSION_MINOR = 6 };
+  enum { HEADER_FIELDS = 3, DEEPEST = 4, VERSION_MAJOR = 0, VERSION_MINOR = 7 };
   struct flat* flat = (struct flat*)root->flat;
   flat->tables_left = flat->size / 8;
   if (flat->size <= 8 || memcmp(flat->data + 4, "TNON", 4) != 0 ||
