@@ -112,7 +112,9 @@ bool IsConstant(const CheckedProgram& check, uint32_t tensor) {
   return check.StorageOf(tensor).home == StorageHome::kSection;
 }
 
+/// Where there are no devices, what is no constant is in an arena: one look less in firmware.
 bool IsInArena(const CheckedProgram& check, uint32_t tensor) {
+  if constexpr (!kHasDevices) return !IsConstant(check, tensor);
   return check.StorageOf(tensor).home == StorageHome::kArena;
 }
 

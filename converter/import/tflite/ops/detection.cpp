@@ -4,6 +4,10 @@
 //
 // A plan's shapes are known: outputs have as many rows as boxes may be kept, and those that nothing
 // is left for are zeros.
+
+// Else a number kept as text is read by a locale of FlatBuffers' library, of which only headers are
+// used.
+#define FLATBUFFERS_LOCALE_INDEPENDENT 0
 #include <flatbuffers/flexbuffers.h>
 
 #include <algorithm>
