@@ -38,6 +38,27 @@ class WithPlan(unittest.TestCase):
         cls.folder.cleanup()
 
 
+class ExampleTest(unittest.TestCase):
+    def test_the_example_names_a_real_picture_as_the_reference_does(self):
+        model = pathlib.Path(os.environ.get("TENON_SHARED", SOURCE.parent / "shared"),
+                             "models/mobilenet_v2_224/model_fp32.onnx")
+        example = SOURCE / "python/examples/classify_picture.py"
+        if not model.is_file() or not example.is_file():
+            self.skipTest("needs the shared models and the tree")
+        image = numpy.load(model.with_name("model_fp32.input_0.npy"))[0]
+        pixels = numpy.clip(numpy.rint(image * 127.5 + 127), 0, 255).astype(numpy.uint8).transpose(1, 2, 0)
+        with tempfile.TemporaryDirectory() as folder:
+            picture = pathlib.Path(folder, "cat.ppm")
+            picture.write_bytes(b"P6\n%d %d\n255\n" % pixels.shape[1::-1] + pixels.tobytes())
+            done = subprocess.run([sys.executable, example, model, picture, "--mean", "127", "--scale",
+                                   "0.00784313725"], text=True, capture_output=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        first = re.search(r"class (\d+): ([\d.]+)", done.stdout)
+        expected = numpy.load(model.with_name("model_fp32.output_0.npy"))[0]
+        self.assertEqual(int(first[1]), int(expected.argmax()))
+        self.assertAlmostEqual(float(first[2]), float(expected.max()), places=2)
+
+
 class ConversionTest(WithPlan):
     def test_plans_have_the_bytes_of_the_commands(self):
         by_command = self.path / "by_command.tenon"
