@@ -92,7 +92,7 @@ def version():
                     for part in ("MAJOR", "MINOR", "PATCH"))
 
 
-def write_descriptions(folder, files):
+def write_descriptions(folder, files, url):
     (folder / "src" / CONFIG).write_text(
         "// The runtime of firmware: one worker, no devices, errors as numbers (scripts/explain.py).\n"
         "#pragma once\n#ifndef TENON_FIRMWARE\n#define TENON_FIRMWARE\n#endif\n"
@@ -102,8 +102,8 @@ def write_descriptions(folder, files):
     (folder / "library.properties").write_text(
         f"name=Tenon\nversion={version()}\nauthor=Tenon\nmaintainer=Tenon\nsentence={DESCRIPTION}.\n"
         "paragraph=The model is compiled on a workstation to C source with a plan that stays in flash; "
-        "memory is the sketch's.\ncategory=Data Processing\nurl=https://example.com/tenon\n"
-        "architectures=*\nincludes=Tenon.h\n")
+        "memory is the sketch's.\ncategory=Data Processing\n"
+        f"url={url}\narchitectures=*\nincludes=Tenon.h\n")
     (folder / "library.json").write_text(json.dumps({
         "name": "Tenon", "version": version(), "description": DESCRIPTION, "keywords": KEYWORDS,
         "license": "Apache-2.0", "frameworks": "*", "platforms": "*", "headers": "Tenon.h",
@@ -135,6 +135,8 @@ def main():
                         help="default: build/cortex-m7 and build/cortex-m55")
     parser.add_argument("--flatbuffers", type=pathlib.Path, default=pathlib.Path("/usr/include"),
                         help="the folder with flatbuffers/flatbuffers.h")
+    parser.add_argument("--url", default="",
+                        help="where the library can be had: what Arduino's index wants before it lists one")
     options = parser.parse_args()
     if options.output.exists():
         sys.exit(f"{options.output} is there already")
@@ -152,7 +154,7 @@ def main():
             (source / "tenon").mkdir(exist_ok=True)
             shutil.copyfile(header, source / "tenon" / header.name)
     copy_sources(guards, source)
-    write_descriptions(options.output, guards)
+    write_descriptions(options.output, guards, options.url)
     shutil.copyfile(SOURCE / "LICENSE", options.output / "LICENSE")
     print(f"{options.output}: {len(guards)} sources")
 

@@ -1,7 +1,5 @@
 // A plugin of qemu-system-arm that counts how often each translated block runs, and at the end
-// writes a line for each to the file of `-plugin ...,out=FILE`: "ADDRESS INSTRUCTIONS COUNT". The
-// functions of qemu's interface are declared here, as its header is not packaged everywhere; they
-// are those of interface version 1 (qemu 5.2 to 8).
+// writes a line for each to the file of `-plugin ...,out=FILE`: "ADDRESS INSTRUCTIONS COUNT".
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -9,24 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef uint64_t qemu_plugin_id_t;
-struct qemu_plugin_tb;
+#include "../cross/qemu_plugin.h"
 
-extern void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id,
-                                                  void (*callback)(qemu_plugin_id_t id,
-                                                                   struct qemu_plugin_tb* block));
-extern void qemu_plugin_register_vcpu_tb_exec_inline(struct qemu_plugin_tb* block, int op,
-                                                     void* counter, uint64_t value);
-extern void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id,
-                                           void (*callback)(qemu_plugin_id_t id, void* data),
-                                           void* data);
-extern size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb* block);
-extern uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb* block);
-extern void qemu_plugin_outs(const char* text);
-
-#define EXPORTED __attribute__((visibility("default")))
-
-EXPORTED int qemu_plugin_version = 1;
+EXPORTED int qemu_plugin_version = kPluginVersion;
 
 // One per block and number of instructions; a block that is translated again keeps its own. They
 // never move: qemu adds to them by address.
@@ -55,7 +38,6 @@ static struct counted* counted_of(uint64_t address, uint64_t instructions) {
 
 static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb* block) {
   (void)id;
-  enum { kAdd = 0 };
   struct counted* counted = counted_of(qemu_plugin_tb_vaddr(block), qemu_plugin_tb_n_insns(block));
   qemu_plugin_register_vcpu_tb_exec_inline(block, kAdd, &counted->count, 1);
 }

@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 
+import onnx_stream
+
 TENON, SHARED = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
 MODEL = SHARED / "models" / "dtln_noise_1" / "model.onnx"
 RATE, WINDOW, HOP, SECONDS = 16000, 512, 128, 10
@@ -30,9 +32,7 @@ def magnitudes(np):
 
 
 def expected_steps(np, onnxruntime, spectra):
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(str(MODEL), options, providers=["CPUExecutionProvider"])
+    session = onnx_stream.reference(onnxruntime, MODEL)
     (x, state_in), (y, state_out) = session.get_inputs(), session.get_outputs()
     state = np.zeros(state_in.shape, np.float32)
     outputs = []
@@ -43,22 +43,11 @@ def expected_steps(np, onnxruntime, spectra):
 
 
 def tenon(*arguments):
-    done = subprocess.run([TENON, *map(str, arguments)], capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"tenon {' '.join(map(str, arguments))}\n{done.stdout}{done.stderr}")
-    return done.stdout
+    return onnx_stream.call(TENON, *arguments)
 
 
 def main():
-    try:
-        import numpy as np
-        import onnxruntime
-    except ImportError as missing:
-        print(f"skipped: {missing}")
-        return 77
-    if not MODEL.exists():
-        print(f"skipped: no {MODEL}")
-        return 77
+    np, onnxruntime = onnx_stream.packages(MODEL)
     spectra = magnitudes(np)
     (x, state_in, y, state_out), expected = expected_steps(np, onnxruntime, spectra)
     with tempfile.TemporaryDirectory() as scratch:

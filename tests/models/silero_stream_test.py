@@ -9,9 +9,10 @@ Every probability is within 1e-5 + 1e-4 x the largest, with all kernels and with
 Exit status 77, saying so, where a model, onnxruntime or numpy is absent.
 """
 import pathlib
-import subprocess
 import sys
 import tempfile
+
+import onnx_stream
 
 TENON, SHARED = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
 FOLDER = SHARED / "field-models" / "silero_vad_6"
@@ -31,9 +32,7 @@ def windows(np):
 
 
 def expected_steps(np, onnxruntime, model, frames):
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    session = onnx_stream.reference(onnxruntime, model)
     state, outputs = np.zeros((2, 1, 128), np.float32), []
     names = [port.name for port in session.get_outputs()]
     for frame in frames:
@@ -44,23 +43,12 @@ def expected_steps(np, onnxruntime, model, frames):
 
 
 def tenon(*arguments):
-    done = subprocess.run([TENON, *map(str, arguments)], capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"tenon {' '.join(map(str, arguments))}\n{done.stdout}{done.stderr}")
-    return done.stdout
+    return onnx_stream.call(TENON, *arguments)
 
 
 def main():
-    try:
-        import numpy as np
-        import onnxruntime
-    except ImportError as missing:
-        print(f"skipped: {missing}")
-        return 77
+    np, onnxruntime = onnx_stream.packages(FOLDER)
     models = sorted(FOLDER.glob("*.onnx"))
-    if not models:
-        print(f"skipped: no models in {FOLDER}")
-        return 77
     frames = windows(np)
     for model in models:
         names, expected = expected_steps(np, onnxruntime, model, frames)
