@@ -227,16 +227,4 @@ Outcome Try(const Choices& choices) {
   return outcome;
 }
 
-Choices Shrink(Choices choices) {
-  for (bool found = true; found;) {
-    found = false;
-    for (const Choices& simpler : Simpler(choices)) {
-      if (Try(simpler).wrong.empty()) continue;
-      choices = simpler;
-      break;
-    }
-  }
-  return choices;
-}
-
 }  // namespace tenon::test

@@ -16,8 +16,4 @@ struct Outcome {
 
 [[nodiscard]] Outcome Try(const Choices& choices);
 
-/// The simplest choices, of those that single steps lead to, with which something is still wrong.
-/// Requires that something is with these.
-[[nodiscard]] Choices Shrink(Choices choices);
-
 }  // namespace tenon::test

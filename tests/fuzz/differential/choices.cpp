@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "converter/ir/elements.hpp"
 
 namespace tenon::test {
@@ -90,11 +92,6 @@ Choices Draw(uint64_t seed) {
 
 std::vector<Choices> Simpler(const Choices& choices) {
   std::vector<Choices> simpler;
-  for (const int ops : {choices.most_ops / 2, choices.most_ops - 1}) {
-    if (ops < 1) continue;
-    simpler.push_back(choices);
-    simpler.back().most_ops = ops;
-  }
   Choices changed = choices;
   ForEach(changed, [&](const char*, auto& value, const auto& plain) {
     if (value == plain) return;
@@ -103,7 +100,23 @@ std::vector<Choices> Simpler(const Choices& choices) {
     simpler.push_back(changed);
     value = before;
   });
+  // Fewer ops come last: another graph often needs choices that did not matter before.
+  for (const int ops : {choices.most_ops / 2, choices.most_ops - 1}) {
+    if (ops < 1) continue;
+    simpler.push_back(choices);
+    simpler.back().most_ops = ops;
+  }
   return simpler;
+}
+
+Choices Shrink(Choices choices, const std::function<bool(const Choices&)>& fails) {
+  for (bool found = true; found;) {
+    const std::vector<Choices> simpler = Simpler(choices);
+    const auto failing = std::find_if(simpler.begin(), simpler.end(), fails);
+    found = failing != simpler.end();
+    if (found) choices = *failing;
+  }
+  return choices;
 }
 
 std::string Describe(const Choices& choices) {

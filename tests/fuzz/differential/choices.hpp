@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -43,8 +44,12 @@ struct Choices {
 /// The attempt number `seed`; the same every time.
 [[nodiscard]] Choices Draw(uint64_t seed);
 
-/// Attempts that are simpler by one value each, the largest steps first.
+/// Attempts that are simpler by one value each.
 [[nodiscard]] std::vector<Choices> Simpler(const Choices& choices);
+
+/// The simplest choices that still fail, of those that single steps lead to. Requires that these
+/// do.
+[[nodiscard]] Choices Shrink(Choices choices, const std::function<bool(const Choices&)>& fails);
 
 /// In words, with the values that are not the plainest.
 [[nodiscard]] std::string Describe(const Choices& choices);

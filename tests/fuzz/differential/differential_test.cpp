@@ -29,7 +29,8 @@ TEST_CASE("Differential: random graphs, options, boards and ways to run give the
     ++kinds[outcome.kind];
     if (outcome.wrong.empty()) continue;
     ++failures;
-    const Choices simplest = Shrink(choices);
+    const Choices simplest =
+        Shrink(choices, [](const Choices& tried) { return !Try(tried).wrong.empty(); });
     const Outcome last = Try(simplest);
     // What does not always go wrong is no simpler, and has no words any more.
     FAIL_CHECK(Describe(choices) << ": " << outcome.wrong << "\nsimplest: " << Describe(simplest)
@@ -42,6 +43,16 @@ TEST_CASE("Differential: random graphs, options, boards and ways to run give the
   std::printf(" of %llu\n", static_cast<unsigned long long>(count));
   // A sample must show every way.
   if (count >= 100) CHECK(kinds.size() >= 5);
+}
+
+TEST_CASE("Choices: what does not matter to a failure is made plain") {
+  Choices choices = Draw(9);
+  choices.threads = 2;
+  choices.limit_percent = 60;
+  const auto fails = [](const Choices& tried) {
+    return tried.threads == 2 && tried.limit_percent > 0 && tried.most_ops >= 5;
+  };
+  CHECK(Describe(Shrink(choices, fails)) == "seed 9, most_ops 5, limit 60, threads 2");
 }
 
 TEST_CASE("Choices: simpler ones lead to the plainest and no further") {
