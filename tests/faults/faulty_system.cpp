@@ -82,7 +82,8 @@ time_t time(time_t* now) {
 
 namespace {
 
-constexpr uint64_t kMinute = uint64_t{60} * 1000 * 1000 * 1000;
+/// An input that a thread which was never made should run is awaited no longer, in nanoseconds.
+constexpr uint64_t kPatience = uint64_t{10} * 1000 * 1000 * 1000;
 
 /// Of one run: every output's bytes.
 using Values = std::vector<std::vector<char>>;
@@ -121,10 +122,10 @@ Values RunSession(const tenon_plan* plan, Attempt& attempt) {
   return values;
 }
 
-/// Two inputs through two replicas.
-void RunStream(const tenon_plan* plan, const Values& expected, Attempt& attempt) {
+/// Two inputs through a stream.
+void RunStream(const tenon_plan* plan, size_t replicas, const Values& expected, Attempt& attempt) {
   tenon_stream_options options{};
-  options.replicas = 2;
+  options.replicas = replicas;
   tenon_error error{};
   tenon_stream* stream = nullptr;
   const tenon_status opened = tenon_stream_open(plan, &options, &stream, &error);
@@ -146,11 +147,11 @@ void RunStream(const tenon_plan* plan, const Values& expected, Attempt& attempt)
       outputs[n].emplace_back(info.bytes);
     }
     for (std::vector<char>& output : outputs[n]) to.push_back(output.data());
-    Take(tenon_stream_submit(stream, from.data(), to.data(), kMinute, &tickets[n], &error), error,
+    Take(tenon_stream_submit(stream, from.data(), to.data(), kPatience, &tickets[n], &error), error,
          "stream_submit", attempt);
   }
   for (size_t n = 0; n < kInputs; ++n) {
-    if (Take(tenon_stream_wait(stream, tickets[n], kMinute, &error), error, "stream_wait",
+    if (Take(tenon_stream_wait(stream, tickets[n], kPatience, &error), error, "stream_wait",
              attempt)) {
       attempt.is_wrong |= outputs[n] != expected;
     }
@@ -169,7 +170,8 @@ Attempt TryAll(const char* path, const Values& expected) {
            attempt)) {
     const Values values = RunSession(plan, attempt);
     attempt.is_wrong |= !values.empty() && values != expected;
-    RunStream(plan, expected, attempt);
+    // Where one replica's thread is missing, another's would hide it.
+    for (const size_t replicas : {1, 2}) RunStream(plan, replicas, expected, attempt);
   }
   tenon_plan_close(plan);
   return attempt;
@@ -209,7 +211,7 @@ int FailThreads(const char* path, const Values& expected) {
     if (code == 2) {
       std::printf("%ld threads could not be made one by one, %d said so, the others did without\n",
                   number - 1, is_short);
-      return number > 1 ? 0 : 1;
+      return number > 1 && is_short > 0 ? 0 : 1;
     }
     if (code != 0 && code != 3) {
       std::printf("thread %ld: %s %d\n", number, code < 0 ? "signal" : "exit", std::abs(code));
