@@ -239,10 +239,16 @@ class SegmentScheduler {
     return bytes;
   }
 
-  /// Orders segments by their starts, unless they are to run as listed, and notes these.
+  /// Orders segments by their starts, unless they are to run as listed, and notes these. Bytes are
+  /// given to those that come later in the list: segments that run as listed start in that order,
+  /// though another unit might be ready for some of them before.
   void SortByStart(bool as_listed, PlacedSegments& placed) const {
     if (!as_listed) placed.list = SortedByStart(problem(), placed.list);
-    const SegmentTimes times = TimesOf(problem(), placed.list);
+    SegmentTimes times = TimesOf(problem(), placed.list);
+    for (size_t s = 0; as_listed && s < placed.list.size(); ++s) {
+      times.start[s] = static_cast<Picoseconds>(s);
+      times.end[s] = static_cast<Picoseconds>(s) + 1;
+    }
     for (size_t s = 0; s < placed.list.size(); ++s) {
       TimedSegment timed;
       for (const int32_t node : placed.list[s].ops) timed.ops.push_back(OpOf(node));

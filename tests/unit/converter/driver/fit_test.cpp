@@ -272,6 +272,40 @@ TEST_CASE("Fit: what several backends cannot fit runs on the CPU alone, and the 
   CHECK_FALSE(ConvertGraph(graph, one).ok());
 }
 
+TEST_CASE("Fit: segments that run as listed leave bytes to another unit's until these have run") {
+  // The sum of %x2 runs on the CPU, which is free from the start, but is listed last.
+  const Graph graph = Parsed(R"(input %x0: f32[3,1,2,2,1]
+input %x1: f32[1,3,4,1]
+input %x2: i32[3,3]
+const %c: f32[5,6,1,1] = random(1)
+const %c_1: f32[5] = random(2)
+const %c_2: f32[5,1,1] = random(3)
+const %c_3: f32[5,1,1] = random(4)
+%op0 = binary(%x0, %x0)
+%op1 = concat(%x1, %x1) {axis=1}
+%op2 = conv(%op1, %c, %c_1)
+%op3 = binary(%op2, %c_2) {function=mul}
+%op4 = binary(%op3, %c_3)
+%op5 = transpose(%op3) {permutation=[2,3,0,1]}
+%op6 = unary(%op5) {function=sigmoid}
+%op7 = concat(%op3) {axis=1}
+%op8 = concat(%op6, %op6, %op5, %op6) {axis=1}
+%op9 = binary(%x2, %x2) {function=less}
+output %op0
+output %op1
+output %op4
+output %op7
+output %op8
+output %op9
+)");
+  ConvertOptions options = test::OptionsFor("x86-64-opencl");
+  options.compile.objective = Objective::kMemory;
+  options.compile.order.budget = 2000;
+  const auto conversion = ConvertGraph(graph, options);
+  if (!conversion.ok()) FAIL(conversion.error().message);
+  CHECK(conversion->only_unit.empty());
+}
+
 TEST_CASE("Fit: the same graph and options give the same bytes, split and scheduled") {
   const Graph graph = Parsed(kChain);
   ConvertOptions units = test::OptionsFor("npu-3unit");
