@@ -151,7 +151,7 @@ Result<SeveralUnitsFitter::Trial*> SeveralUnitsFitter::Try(const Shares& shares)
 /// Returns true for a graph in so many parts that it takes too long to compile, and to run, where
 /// others are left to try.
 bool SeveralUnitsFitter::IsLarge(const Graph& split, const Shares& shares) const {
-  constexpr size_t kMostOps = 1024;
+  constexpr size_t kMostOps = 4096;
   const size_t factor = shares.traffic ? 24 : 2;  // where nothing coarser came near the bound
   return split.OpOrder().size() > std::max(kMostOps, factor * graph_.OpOrder().size());
 }

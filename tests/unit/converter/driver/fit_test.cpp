@@ -319,6 +319,21 @@ TEST_CASE("Fit: the same graph and options give the same bytes, split and schedu
   }
 }
 
+TEST_CASE("Fit: what fits in some thousand parts alone is split into so many, not refused") {
+  std::string text = "input %v0: f32[1,16,256,256]\n";
+  for (int i = 0; i < 12; ++i) {
+    text += fmt::format("%v{} = unary(%v{}) {{function={}}}\n", i + 1, i, i % 2 ? "tanh" : "exp");
+  }
+  const Graph graph = Parsed(text + "output %v12\n");
+  ConvertOptions options = test::OptionsFor("npu-3unit");
+  options.board.FindSpace("sram")->bytes = 64 * 1024;
+  options.compile.order.budget = 500;
+  options.compile.arena.place.work_budget = 2000;
+  const auto conversion = ConvertGraph(graph, options);
+  REQUIRE_MESSAGE(conversion.ok(), conversion.error().message);
+  CHECK(conversion->memory.arena_bytes <= 64 * 1024);
+}
+
 TEST_CASE("Fit: where slow memory is what takes time, chains are cut for what they move") {
   // Images of 64 KiB and little work: what passes between ops is most of the time.
   const Graph graph = Parsed(R"(input %x: f32[1,16,32,32]
