@@ -39,7 +39,7 @@ Result<Fitted> SeveralUnitsFitter::Whole() {
 /// Chains, then single ops, are cut so that they leave space for what is fetched ahead.
 Result<std::optional<Fitted>> SeveralUnitsFitter::Aim(int64_t bytes) {
   constexpr Shares kWays[] = {{0, 8}, {0, 4}, {0, 2}, {0, 1}, {8, 4}, {8, 2},       {8, 1},
-                              {6, 4}, {6, 2}, {6, 1}, {4, 2}, {4, 1}, {6, 4, true}, {4, 4, true}};
+                              {6, 4}, {6, 2}, {6, 1}, {4, 2}, {4, 1}, {5, 3, true}, {6, 2, true}};
   TENON_ASSIGN_OR_RETURN(const int64_t beside, Beside());
   if (bytes <= beside) return std::optional<Fitted>();
   SetLimit(bytes - beside);

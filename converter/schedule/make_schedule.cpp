@@ -52,8 +52,10 @@ class Scheduler {
       TENON_RETURN_IF_ERROR(SplitCopies(graph_, locations_, most));
     }
     TENON_RETURN_IF_ERROR(ChooseRoots());
+    ChooseIdleTasks(first_order_);
     if (options_.search_order) {
       Search();
+      if (const OrderTime time = ChooseIdleTasks(result_.order.order)) result_.order.chosen = time;
     } else {
       const int64_t work = options_.search.work_budget / 2;
       ImproveRoots(program_->problem, SourceOrderOf(program_->problem), program_->fixed, work);
@@ -123,6 +125,27 @@ class Scheduler {
     program_ = std::move(made);
     result_.largest_fast_root = options.largest_fast_root;
     return {};
+  }
+
+  /// Tries on an order how early things make way for others. Returns the least time; none if there
+  /// was nothing to try.
+  OrderTime ChooseIdleTasks(const std::vector<Index>& order) {
+    constexpr Index kTried[] = {48, 24, 12, 6, 3};
+    TimeProblem& problem = program_->problem;
+    if (!problem.may_move_out || order.empty()) return {};
+    const TimeOutcome first = TimeEvaluator(problem).Evaluate(order);
+    if (!first.fits || first.makespan <= bound_.bound) return {};
+    Picoseconds least = first.makespan;
+    Index best = problem.idle_tasks;
+    for (const Index tried : kTried) {
+      problem.idle_tasks = tried;
+      const TimeOutcome outcome = TimeEvaluator(problem).Evaluate(order, least);
+      if (!outcome.fits || outcome.makespan >= least) continue;
+      least = outcome.makespan;
+      best = tried;
+    }
+    problem.idle_tasks = best;
+    return least;
   }
 
   /// The memory of storages and the order of tasks depend on each other: both are improved in turn.

@@ -40,7 +40,7 @@ struct Split {
   bool traffic = false;
 };
 constexpr Split kSplits[] = {{0, 4}, {0, 2}, {0, 1}, {8, 4}, {8, 2},       {8, 1},      {6, 4},
-                             {6, 2}, {6, 1}, {4, 2}, {4, 1}, {6, 4, true}, {4, 4, true}};
+                             {6, 2}, {6, 1}, {4, 2}, {4, 1}, {5, 3, true}, {6, 2, true}};
 
 Result<ScheduledProgram> Schedule(Graph graph, const Board& board, const Split& split,
                                   const ScheduleOptions& options) {

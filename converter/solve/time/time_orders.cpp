@@ -57,6 +57,7 @@ class PartMaker {
     part_.fast_bytes = problem_.fast_bytes;
     part_.may_move_out = problem_.may_move_out;
     part_.with_addresses = problem_.with_addresses;
+    part_.idle_tasks = problem_.idle_tasks;
     MarkShared();
     for (const Index number : numbers_) AddTask(problem_.tasks[number]);
     for (Index v = 0; v < value_.size(); ++v) {
@@ -246,8 +247,8 @@ std::string CanonicalForm(const TimeProblem& problem) {
   }
   for (const Picoseconds busy : problem.busy) add(busy);
   add(-1);
-  for (const int64_t number :
-       {int64_t{problem.units}, problem.fast_bytes, int64_t{problem.may_move_out}}) {
+  for (const int64_t number : {int64_t{problem.units}, problem.fast_bytes,
+                               int64_t{problem.may_move_out}, int64_t{problem.idle_tasks}}) {
     add(number);
   }
   return text;

@@ -58,6 +58,9 @@ struct TimeProblem {
   /// Everything in fast memory gets an address at once, and is contiguous; otherwise only the sum
   /// counts, and placement must follow later.
   bool with_addresses = false;
+  /// What no task reads for so many more tasks makes way early for what would otherwise come late;
+  /// 0: things make way only where there is no space at all.
+  Index idle_tasks = 0;
 };
 
 /// Contains lower bounds for the makespan of every schedule of the problem.

@@ -29,6 +29,12 @@ Picoseconds FreeBytes::TimeFor(int64_t bytes) const {
   return pieces_.empty() ? 0 : pieces_.back().time;
 }
 
+int64_t FreeBytes::FreeBy(Picoseconds time) const {
+  int64_t bytes = 0;
+  for (const Piece& piece : pieces_) bytes += piece.time <= time ? piece.bytes : 0;
+  return bytes;
+}
+
 Picoseconds FreeBytes::Take(int64_t bytes, Picoseconds at) {
   total_ -= bytes;
   Picoseconds time = 0;

@@ -18,6 +18,8 @@ class FreeBytes {
   [[nodiscard]] int64_t total() const { return total_; }
   /// Returns the time from which so many are free; `bytes` must not exceed the total.
   [[nodiscard]] Picoseconds TimeFor(int64_t bytes) const;
+  /// Returns the bytes that are free at `time`.
+  [[nodiscard]] int64_t FreeBy(Picoseconds time) const;
   /// Takes bytes to be used from `at` on. It takes those that have become free last first, so that
   /// earlier ones stay for earlier uses; where these do not suffice, the next to become free.
   /// Returns the time from which they are free, which may be before `at`.

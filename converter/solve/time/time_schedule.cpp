@@ -155,7 +155,7 @@ void TimeEvaluator::Pin(Index number) {
 bool TimeEvaluator::PrepareReads(const TimeTask& task, Picoseconds& ready) {
   for (const Index v : task.reads) {
     int32_t hold = HoldOf(v);
-    if (hold < 0) hold = Fetch(v);
+    if (hold < 0) hold = Fetch(v, ready);
     if (hold < 0) return false;
     Hold& used = holds_[static_cast<size_t>(hold)];
     used.pinned_by = position_;

@@ -26,6 +26,7 @@ int32_t TimeEvaluator::NewHold(HoldKind kind, Index owner, int64_t bytes) {
 /// later. Returns -1 if there are none.
 int32_t TimeEvaluator::AllocateAt(HoldKind kind, Index owner, int64_t bytes, Picoseconds& ready) {
   if (!MakeRoom(bytes)) return -1;
+  MakeRoomBy(ready, bytes);
   const int32_t number = NewHold(kind, owner, bytes);
   Hold& hold = holds_[static_cast<size_t>(number)];
   hold.available = TakeBytes(number, ready);
@@ -56,8 +57,8 @@ void TimeEvaluator::Release(int32_t number) {
 }
 
 /// Fetches a value from slow memory as early as there is space and the engine has time; returns -1
-/// if there is no space.
-int32_t TimeEvaluator::Fetch(Index v) {
+/// if there is no space. `needed`: when the task that reads it could begin.
+int32_t TimeEvaluator::Fetch(Index v, Picoseconds needed) {
   const TimeValue& value = problem_.values[v];
   Picoseconds ready = stored_at_[v];
   if (ready == kNever) {
@@ -68,6 +69,7 @@ int32_t TimeEvaluator::Fetch(Index v) {
     }
   }
   if (!MakeRoom(value.bytes)) return -1;
+  MakeRoomBy(std::max(ready, needed - value.fetch_time), value.bytes);
   const Picoseconds start =
       transfers_.FirstFit(std::max(ready, TimeForBytes(value.bytes)), value.fetch_time);
   const int32_t number = NewHold(HoldKind::kFetched, v, value.bytes);
@@ -123,6 +125,17 @@ bool TimeEvaluator::MakeRoom(int64_t bytes) {
     if (!EvictOne()) return false;
   }
   return true;
+}
+
+/// Gives up what is idle for long if so many bytes are free by then because of it.
+void TimeEvaluator::MakeRoomBy(Picoseconds by, int64_t bytes) {
+  if (problem_.idle_tasks == 0 || bytes == 0 || TimeForBytes(bytes) <= by) return;
+  BuildUses();
+  if (problem_.with_addresses) {
+    EvictRun(bytes, by);
+  } else {
+    EvictIdle(bytes, by);
+  }
 }
 
 /// Uses that nothing will be taken before the transfer engine or a unit has time.
@@ -205,8 +218,38 @@ bool TimeEvaluator::EvictOne() {
   return true;
 }
 
+/// Returns true if nothing reads it for long, and its bytes can be free by then.
+bool TimeEvaluator::IsIdle(const Hold& hold, Picoseconds by) const {
+  const Index next = NextUse(hold.fast);
+  if (next != kNobody && next - position_ < problem_.idle_tasks) return false;
+  if (!NeedsStore(hold.fast)) return hold.busy <= by;
+  const Index v = hold.fast.kind == HoldKind::kStorage ? values_of_storage_[hold.fast.owner].front()
+                                                       : hold.fast.owner;
+  const Picoseconds length = problem_.values[v].store_time;
+  return std::max(hold.busy, transfers_.FirstFit(hold.ready, length) + length) <= by;
+}
+
+/// Evicts what is needed last of what is idle, if that is enough.
+void TimeEvaluator::EvictIdle(int64_t bytes, Picoseconds by) {
+  std::vector<std::pair<int64_t, int32_t>> victims;
+  int64_t freed = free_.FreeBy(by);
+  for (const int32_t number : residents_) {
+    const Hold& hold = holds_[static_cast<size_t>(number)];
+    if (!MayEvict(hold) || !IsIdle(hold, by)) continue;
+    victims.emplace_back(-EvictionScore(hold.fast), number);
+    freed += hold.fast.bytes;
+  }
+  if (freed < bytes) return;
+  std::sort(victims.begin(), victims.end());
+  for (const auto& [score, number] : victims) {
+    if (TimeForBytes(bytes) <= by) return;
+    Evict(number);
+  }
+}
+
 /// Evicts neighbours to free so many bytes in one piece: those that cost least to fetch again soon.
-bool TimeEvaluator::EvictRun(int64_t bytes) {
+/// With a time only what is idle, next to what is free by then.
+bool TimeEvaluator::EvictRun(int64_t bytes, Picoseconds by) {
   BuildUses();
   const std::vector<FastMemory::Piece>& pieces = memory_.pieces();
   double best_cost = 0;
@@ -217,9 +260,11 @@ bool TimeEvaluator::EvictRun(int64_t bytes) {
     for (size_t last = first; last < pieces.size(); ++last) {
       if (pieces[last].hold >= 0) {
         const Hold& hold = holds_[static_cast<size_t>(pieces[last].hold)];
-        if (!MayEvict(hold)) break;
+        if (!MayEvict(hold) || (by != kNever && !IsIdle(hold, by))) break;
         cost += static_cast<double>(hold.fast.bytes) /
                 static_cast<double>(std::max<int64_t>(EvictionScore(hold.fast), 1));
+      } else if (pieces[last].free_from > by) {
+        break;
       }
       if (best_first < pieces.size() && cost >= best_cost) break;
       if (pieces[last].end - pieces[first].begin < bytes) continue;

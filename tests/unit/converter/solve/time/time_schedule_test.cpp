@@ -85,6 +85,36 @@ TEST_CASE("a constant that is read again stays while there is room, and is fetch
   CHECK(TimeEvaluator(problem).Record({0, 1, 2}).transfer_time == 300);
 }
 
+/// Tasks on one unit that read constants of 64 bytes, each fetched in 100: the first one's is read
+/// again by the last. There is space for two.
+TimeProblem FirstConstantAgain(Index between) {
+  TimeProblem problem = TwoConstants(128);
+  for (Index t = 2; t <= between; ++t) {
+    problem.storages.push_back({64, true, false, false});
+    problem.values.push_back({t, 64, 100, 100, true, false, {}});
+    problem.tasks.push_back({0, 50, {t - 1}, {t}, {}, 0, {}});
+  }
+  problem.tasks.push_back({0, 50, {between}, {0}, {}, 0, {}});
+  return problem;
+}
+
+TEST_CASE("what is idle for long makes way for what would come late, if that is wanted") {
+  TimeProblem problem = FirstConstantAgain(4);
+  const std::vector<Index> order = {0, 1, 2, 3, 4, 5};
+  for (const bool with_addresses : {false, true}) {
+    problem.with_addresses = with_addresses;
+    // The first constant stays, so that each of three others waits for the task before its own.
+    problem.idle_tasks = 0;
+    CHECK(TimeEvaluator(problem).Evaluate(order).makespan == 750);
+    // It makes way for the third one: six fetches in a row, and a task.
+    problem.idle_tasks = 2;
+    CHECK(TimeEvaluator(problem).Evaluate(order).makespan == 650);
+    // In all but the first task it is needed sooner than that.
+    problem.idle_tasks = 5;
+    CHECK(TimeEvaluator(problem).Evaluate(order).makespan == 750);
+  }
+}
+
 TEST_CASE(
     "an activation that does not fit is moved out and in again, or refused without slow memory") {
   // 0 writes a (64 bytes), 1 needs all of fast memory, 2 reads a.
@@ -141,7 +171,7 @@ struct RandomSchedules {
   int stuck = 0;
 };
 
-RandomSchedules CheckRandomSchedules(bool with_addresses) {
+RandomSchedules CheckRandomSchedules(bool with_addresses, Index idle_tasks = 0) {
   RandomSchedules result;
   for (uint64_t seed = 0; seed < 400; ++seed) {
     RandomTimeSettings settings;
@@ -150,6 +180,7 @@ RandomSchedules CheckRandomSchedules(bool with_addresses) {
     settings.most_inputs = 1 + static_cast<int>(seed % 4);
     TimeProblem problem = RandomTimeProblem(seed, settings);
     problem.with_addresses = with_addresses;
+    problem.idle_tasks = idle_tasks;
     TimeEvaluator evaluator(problem);
     const auto order = RandomOrder(MemoryViewOf(problem), seed);
     const TimeSchedule schedule = evaluator.Record(order);
@@ -179,6 +210,16 @@ TEST_CASE("with addresses too, but for a few where gaps are in the way") {
   const RandomSchedules made = CheckRandomSchedules(true);
   CHECK(made.stuck < 100);
   CHECK(made.stores > 500);
+}
+
+TEST_CASE("schedules are sound where idle things make way early") {
+  for (const Index idle_tasks : {1, 2, 5}) {
+    CAPTURE(idle_tasks);
+    const RandomSchedules made = CheckRandomSchedules(false, idle_tasks);
+    CHECK(made.stuck == 0);
+    CHECK(made.stores > CheckRandomSchedules(false).stores);
+    CHECK(CheckRandomSchedules(true, idle_tasks).stuck < 100);
+  }
 }
 
 }  // namespace
