@@ -2,6 +2,8 @@
 // folding and tests share it; a faster form must give the same bits.
 //
 // Attributes and constants of a plan may hold any bits: nothing here is undefined for any argument.
+// Integers are selected, never branched on, so that a microcontroller runs as many instructions for
+// one input as for another (tests/firmware/data_independence_test.py).
 #pragma once
 
 #include <cmath>
@@ -14,16 +16,15 @@ namespace tenon {
 /// Nearest integer to a * b / 2^31, halves up; the one overflow (both INT32_MIN) saturates. The
 /// "saturating rounding doubling high multiply" of fixed-point libraries (Arm's SQRDMULH).
 [[nodiscard]] constexpr int32_t RoundingDoublingHighMultiply(int32_t a, int32_t b) {
-  if (a == INT32_MIN && b == INT32_MIN) return INT32_MAX;
-  const int64_t product = int64_t{a} * b + (int64_t{1} << 30);
-  return static_cast<int32_t>(product >> 31);
+  const auto rounded = static_cast<int32_t>((int64_t{a} * b + (int64_t{1} << 30)) >> 31);
+  return rounded == INT32_MIN ? INT32_MAX : rounded;  // which nothing else gives
 }
 
 /// Nearest integer to x / 2^exponent, halves away from zero; 0 <= exponent <= 31.
 [[nodiscard]] constexpr int32_t RoundingShiftRight(int32_t x, int exponent) {
-  const int64_t half = exponent == 0 ? 0 : int64_t{1} << (exponent - 1);
-  const int64_t wide = int64_t{x} + (x < 0 && exponent > 0 ? half - 1 : half);
-  return static_cast<int32_t>(wide >> exponent);
+  const int64_t half = (int64_t{1} << exponent) >> 1;
+  const int32_t less = exponent > 0 ? x >> 31 : 0;  // -1 of what is negative
+  return static_cast<int32_t>((int64_t{x} + less + half) >> exponent);
 }
 
 /// x * multiplier * 2^(shift - 31), rounded twice: after the product and after the shift, as
@@ -73,9 +74,13 @@ namespace tenon {
 
 /// What is stored for a rounded result: plus the zero point, inside the bounds.
 [[nodiscard]] constexpr int32_t Saturate(const QuantizedOutput& output, int32_t rounded) {
-  const int64_t y = int64_t{rounded} + output.zero_point;
-  if (y < output.min) return output.min;
-  return y > output.max ? output.max : static_cast<int32_t>(y);
+  // A sum past 32 bits is past any bounds.
+  int32_t y = 0;
+  const bool is_past = __builtin_add_overflow(rounded, output.zero_point, &y);
+  y = is_past ? (rounded >> 31) ^ INT32_MAX : y;
+  // One after the other: a compiler that may skip one takes a branch.
+  y = y < output.min ? output.min : y;
+  return y > output.max ? output.max : y;
 }
 
 }  // namespace tenon

@@ -5,9 +5,8 @@
         [--tenon build/host/bin/tenon] [--option=--batch=1]...
 
 Runs each model on random bytes, one input after the other; the emulated clock moves by the
-instruction. A row per model: the fewest and the most instructions, exact to one or two."""
+instruction. A row per model: the fewest and the most instructions."""
 import argparse
-import os
 import pathlib
 import sys
 import tempfile
@@ -22,18 +21,7 @@ def measure(options, model, folder):
     plan_path = folder / "plan.tenon"
     firmware.convert(options.tenon, model, options.board, plan_path, options.option)
     plan = firmware.inspect(options.tenon, plan_path)
-    inputs = [folder / f"input_{i}.npy" for i in range(len(plan["inputs"]))]
-    for port, path in zip(plan["inputs"], inputs):
-        firmware.random_input(port, 1, path)
-    outputs = [folder / f"output_{i}.bin" for i in range(len(plan["outputs"]))]
-    files = [os.path.relpath(path, folder) for path in [plan_path, *inputs, *outputs]]
-    machine = firmware.MACHINES[options.board]
-    printed = firmware.call(
-        [ROOT / "toolchains" / "run-cortex-m.sh", machine, options.runner, "--random", options.runs,
-         *files], cwd=folder, env=dict(os.environ, TENON_QEMU_OPTIONS="-icount shift=5"))
-    (line,) = (line.split() for line in printed.splitlines() if line.startswith("runs "))
-    return [int(ticks) * firmware.PICOSECONDS_PER_TICK[machine] //
-            firmware.PICOSECONDS_PER_INSTRUCTION for ticks in (line[3], line[5])]
+    return firmware.run_on_random_inputs(options.board, options.runner, plan_path, plan, options.runs)
 
 
 def main():

@@ -125,6 +125,24 @@ def run_on_board(board, runner, plan, inputs, outputs, ops=False):
     return parse(printed, PICOSECONDS_PER_TICK[machine])
 
 
+def run_on_random_inputs(board, runner, plan, described, runs):
+    """The fewest and the most instructions of `runs` inferences on random bytes. Exact: an instruction
+    takes several ticks of the clock here, which starts anew with each inference."""
+    folder = pathlib.Path(plan).parent
+    inputs = [folder / f"input_{i}.npy" for i in range(len(described["inputs"]))]
+    for port, path in zip(described["inputs"], inputs):
+        random_input(port, 1, path)
+    outputs = [folder / f"output_{i}.bin" for i in range(len(described["outputs"]))]
+    files = [os.path.relpath(path, folder) for path in [plan, *inputs, *outputs]]
+    machine = MACHINES[board]
+    printed = call([ROOT / "toolchains" / "run-cortex-m.sh", machine, runner, "--random", runs, *files],
+                   cwd=folder, env=dict(os.environ, TENON_QEMU_OPTIONS="-icount shift=8"))
+    (line,) = (line.split() for line in printed.splitlines() if line.startswith("runs "))
+    picoseconds = 8 * PICOSECONDS_PER_INSTRUCTION  # of an instruction, under shift=8
+    return [round(int(ticks) * PICOSECONDS_PER_TICK[machine] / picoseconds)
+            for ticks in (line[3], line[5])]
+
+
 def parse(printed, picoseconds_per_tick):
     report = Report()
     for line in printed.splitlines():

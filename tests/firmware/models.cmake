@@ -75,6 +75,25 @@ foreach(model "${kws}/kws_int8" "${resnet8}/resnet8_int8")
     SKIP_RETURN_CODE 77)
 endforeach()
 
+# As many instructions for any input; a few inputs in the quick run.
+foreach(model "${kws}/kws_int8" "${resnet8}/resnet8_int8" "${ad01}/ad01_int8")
+  if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^cortex-m(4|7|33|55)$")
+    continue() # without division and wide products, the compiler's routines branch
+  endif()
+  cmake_path(GET model FILENAME name)
+  foreach(run "quick 10" "full 1000")
+    separate_arguments(run)
+    list(GET run 0 label)
+    list(GET run 1 runs)
+    set(test firmware_${name}_same_instructions_${runs}_test)
+    add_test(NAME ${test} COMMAND "${Python3_EXECUTABLE}"
+      "${CMAKE_CURRENT_SOURCE_DIR}/data_independence_test.py" --tenon "${TENON_HOST_TOOLS}/tenon"
+      --runner "$<TARGET_FILE:firmware_runner>" --board ${CMAKE_SYSTEM_PROCESSOR} --runs ${runs}
+      "${shared_models}/${model}.tflite")
+    set_tests_properties(${test} PROPERTIES LABELS ${label} TIMEOUT 3600 SKIP_RETURN_CODE 77)
+  endforeach()
+endforeach()
+
 # Floats.
 firmware_shared_model(mnist quick mnist_cnn/mnist.onnx input_0.npy)
 firmware_shared_model(kws_float quick ${kws}/model_fp32.onnx model_fp32.input_0.npy)

@@ -20,8 +20,8 @@ inline constexpr int32_t kOneQ0 = INT32_MAX;  ///< as near to 1 as Q0 gets
 /// x * 2^bits, saturated: from Qn to Q(n - bits).
 [[nodiscard]] constexpr int32_t SaturatingShiftLeft(int32_t x, int bits) {
   const int64_t wide = int64_t{x} * (int64_t{1} << bits);
-  if (wide > INT32_MAX) return INT32_MAX;
-  return wide < INT32_MIN ? INT32_MIN : static_cast<int32_t>(wide);
+  const auto narrow = static_cast<int32_t>(wide);
+  return narrow == wide ? narrow : (x >> 31) ^ INT32_MAX;
 }
 
 /// exp(x) of Q0 in [-1/4, 0): Taylor's series around -1/8 to the fourth power.
@@ -43,14 +43,14 @@ inline constexpr int32_t kOneQ0 = INT32_MAX;  ///< as near to 1 as Q0 gets
   constexpr int32_t kQuarter = 1 << 24;
   constexpr int32_t kPowers[] = {1672461947, 1302514674, 790015084, 290630308,
                                  39332535,   720401,     242};  // exp(-1/4) to exp(-16) in Q0
-  if (x == 0) return kOneQ0;
   const int32_t small = (x & (kQuarter - 1)) - kQuarter;
   const auto rest = static_cast<uint32_t>(small) - static_cast<uint32_t>(x);
   int32_t result = ExpOfSmall(SaturatingShiftLeft(small, 5));
   for (int k = 0; k < 7; ++k) {
-    if ((rest >> (24 + k) & 1U) != 0) result = RoundingDoublingHighMultiply(result, kPowers[k]);
+    const int32_t less = RoundingDoublingHighMultiply(result, kPowers[k]);
+    result = (rest >> (24 + k) & 1U) != 0 ? less : result;
   }
-  return result;
+  return x == 0 ? kOneQ0 : result;
 }
 
 /// 1 / (1 + x) in Q0 of x in [0, 1) in Q0: three steps of Newton and Raphson on half the

@@ -33,23 +33,27 @@ struct Line {
   }
 };
 
-/// A function of bytes that is worked out once for each value: lines of classes have more elements
-/// than a byte has values.
+/// Values of a function for the elements of a line: of each element, or of each byte where a line
+/// has more elements than a byte has values. So many are worked out for any content of the line.
 template <typename T>
-class Memo {
+class Values {
  public:
   template <typename Function>
-  T At(uint8_t byte, const Function& function) {
-    if (!known_[byte]) {
-      known_[byte] = true;
-      values_[byte] = function(byte);
+  Values(const Line& line, const Function& function) : by_byte_(line.count > kBytes) {
+    const int count = by_byte_ ? kBytes : line.count;
+    for (int i = 0; i < count; ++i) {
+      values_[i] = function(by_byte_ ? static_cast<uint8_t>(i) : line.ByteAt(i));
     }
-    return values_[byte];
+  }
+
+  [[nodiscard]] T At(const Line& line, int i) const {
+    return values_[by_byte_ ? line.ByteAt(i) : i];
   }
 
  private:
-  bool known_[256] = {};
-  T values_[256];
+  static constexpr int kBytes = 256;
+  bool by_byte_;
+  T values_[kBytes];
 };
 
 int LeadingZeros(uint32_t x) { return x == 0 ? 32 : __builtin_clz(x); }
@@ -82,47 +86,41 @@ void FixedPointLine(const QuantizedSoftmaxAttributes& attributes, const Line& li
   constexpr int kSumBits = 12;
   constexpr int kResultBits = 8;
   const int32_t largest = line.Largest();
-  Memo<int32_t> exponentials;  // 0 where the difference is too large to count
-  const auto exponential = [&](uint8_t byte) {
-    const int32_t difference = line.ValueOf(byte) - largest;
-    return difference < attributes.least_difference ? 0 : ExpOfDifference(attributes, difference);
-  };
+  // 0 where the difference is too large to count. Bytes above the largest are not in the line.
+  const Values<int32_t> exponentials(line, [&](uint8_t byte) {
+    int32_t difference = line.ValueOf(byte) - largest;
+    difference = difference > 0 ? 0 : difference;
+    const int32_t exponential = ExpOfDifference(attributes, difference);
+    return difference < attributes.least_difference ? 0 : exponential;
+  });
   uint32_t sum = 0;  // wraps from 4096 elements on that all are the largest, as there
   for (int i = 0; i < line.count; ++i) {
-    const int32_t summand = exponentials.At(line.ByteAt(i), exponential);
-    sum += static_cast<uint32_t>(RoundingShiftRight(summand, kSumBits));
+    sum += static_cast<uint32_t>(RoundingShiftRight(exponentials.At(line, i), kSumBits));
   }
   const Reciprocal reciprocal = ReciprocalOf(sum);
   const int shift = reciprocal.bits + 31 - kResultBits;
-  Memo<uint8_t> results;
-  const auto result = [&](uint8_t byte) {
-    if (shift > 31) return OutputByte(attributes.output, 0);
-    const int32_t gemm =
-        RoundingDoublingHighMultiply(reciprocal.factor, exponentials.At(byte, exponential));
-    return OutputByte(attributes.output, RoundingShiftRight(gemm, shift));
-  };
+  const bool is_none = shift > 31;
   for (int i = 0; i < line.count; ++i) {
-    line.y[i * line.y_stride] = results.At(line.ByteAt(i), result);
+    const int32_t gemm = RoundingDoublingHighMultiply(reciprocal.factor, exponentials.At(line, i));
+    const int32_t result = RoundingShiftRight(gemm, is_none ? 31 : shift);
+    line.y[i * line.y_stride] = OutputByte(attributes.output, is_none ? 0 : result);
   }
 }
 
 void FloatLine(const QuantizedSoftmaxAttributes& attributes, const Line& line) {
   const float scale = attributes.scale.scale;
-  const float largest = static_cast<float>(line.Largest()) * scale;
-  Memo<float> exponentials;
-  const auto exponential = [&](uint8_t byte) {
-    return math::Exp(static_cast<float>(line.ValueOf(byte)) * scale - largest);
-  };
+  const int32_t most = line.Largest();
+  const float largest = static_cast<float>(most) * scale;
+  const Values<float> exponentials(line, [&](uint8_t byte) {
+    const int32_t value = line.ValueOf(byte);
+    return math::Exp(static_cast<float>(value > most ? most : value) * scale - largest);
+  });
   float sum = 0.0F;
-  for (int i = 0; i < line.count; ++i) sum += exponentials.At(line.ByteAt(i), exponential);
+  for (int i = 0; i < line.count; ++i) sum += exponentials.At(line, i);
   const float factor = 1.0F / sum;
-  Memo<uint8_t> results;
-  const auto result = [&](uint8_t byte) {
-    const float value = exponentials.At(byte, exponential) * factor / attributes.output_scale;
-    return OutputByte(attributes.output, RoundHalfEven(value));
-  };
   for (int i = 0; i < line.count; ++i) {
-    line.y[i * line.y_stride] = results.At(line.ByteAt(i), result);
+    const float value = exponentials.At(line, i) * factor / attributes.output_scale;
+    line.y[i * line.y_stride] = OutputByte(attributes.output, RoundHalfEven(value));
   }
 }
 

@@ -148,7 +148,9 @@ void Map(const OpCall& op, const Function& function) {
 }
 
 int32_t Bounded(const QuantizedOutput& output, int32_t value) {
-  return value < output.min ? output.min : (value > output.max ? output.max : value);
+  // One after the other, as Saturate does.
+  value = value < output.min ? output.min : value;
+  return value > output.max ? output.max : value;
 }
 
 /// Returns the byte for two entries, for any content of the constants.

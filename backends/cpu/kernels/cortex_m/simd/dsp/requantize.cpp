@@ -48,8 +48,9 @@ bool AreFast(const Rescale& rescale, int32_t count) {
 }
 
 uint8_t ByteOf(const QuantizedOutput& output, int32_t value) {
-  return static_cast<uint8_t>(value < output.min ? output.min
-                                                 : (value > output.max ? output.max : value));
+  // One after the other, as Saturate does.
+  value = value < output.min ? output.min : value;
+  return static_cast<uint8_t>(value > output.max ? output.max : value);
 }
 
 template <typename Byte>

@@ -73,7 +73,9 @@ struct Requantizer {
   int32_t rounded;
   __asm__("vcvtr.s32.f32 %0, %0\n" : "+t"(value));
   std::memcpy(&rounded, &value, sizeof rounded);
-  return rounded > 16777216 ? 16777216 : (rounded < -16777216 ? -16777216 : rounded);
+  // One after the other, as Saturate does.
+  rounded = rounded > 16777216 ? 16777216 : rounded;
+  return rounded < -16777216 ? -16777216 : rounded;
 #else
   return RoundHalfEven(value);
 #endif
