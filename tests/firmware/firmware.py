@@ -125,6 +125,15 @@ def run_on_board(board, runner, plan, inputs, outputs, ops=False):
     return parse(printed, PICOSECONDS_PER_TICK[machine])
 
 
+def run_steps(board, runner, plan, samples, output, steps):
+    """Runs a plan of one input and one output on `steps` inputs, one after the other."""
+    folder = pathlib.Path(plan).parent
+    files = [os.path.relpath(path, folder) for path in (plan, samples, output)]
+    printed = call([ROOT / "toolchains" / "run-cortex-m.sh", MACHINES[board], runner, "--steps", steps,
+                    *files], cwd=folder)
+    return parse(printed, PICOSECONDS_PER_TICK[MACHINES[board]])
+
+
 def run_on_random_inputs(board, runner, plan, described, runs):
     """The fewest and the most instructions of `runs` inferences on random bytes. Exact: an instruction
     takes several ticks of the clock here, which starts anew with each inference."""

@@ -1,11 +1,12 @@
 // Runs any plan on the board, through tenon.h as firmware uses it, with every kernel of this build:
 //
-//   firmware_runner [--ops | --runs N | --random N] PLAN [INPUT...] [OUTPUT...]
+//   firmware_runner [--ops | --runs N | --random N | --steps N] PLAN [INPUT...] [OUTPUT...]
 //
 // Files are the workstation's: the plan, one .npy file per input, and one file per output, which
 // gets its bytes. Prints what the plan took of memory; with --ops also the ticks of every op of a
 // second run. --runs: so many inferences, not one. --random: then so many on random bytes, and the
-// fewest and most ticks that one took.
+// fewest and most ticks that one took. --steps: inputs have a leading dimension of so many steps,
+// which run one after the other with the plan's state kept; outputs get the bytes of all.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -107,12 +108,13 @@ class Runner {
   size_t input_count() const { return tenon_plan_input_count(plan_); }
   size_t output_count() const { return tenon_plan_output_count(plan_); }
 
-  void SetInput(size_t index, const char* path) {
+  /// An array of `steps` inputs.
+  void SetInput(size_t index, const char* path, size_t steps) {
     tenon_port_info port;
     Check(tenon_plan_input(plan_, index, &port), "input");
     const Bytes array = ArrayOf(ReadFile(path), path);
-    if (array.size != port.bytes) Fail(std::string(path) + " is not of the input's size");
-    inputs_.push_back(array);
+    if (array.size != port.bytes * steps) Fail(std::string(path) + " is not of the input's size");
+    inputs_.push_back({array.data, port.bytes});
   }
 
   void Run() {
@@ -125,6 +127,25 @@ class Runner {
     Check(tenon_plan_output(plan_, index, &port), "output");
     if (board_write_file(path, tenon_session_output(session_, index), port.bytes) != 0)
       Fail(std::string("cannot write ") + path);
+  }
+
+  /// Runs step after step; returns the outputs of all.
+  std::vector<Bytes> RunSteps(size_t steps) {
+    std::vector<Bytes> outputs;
+    for (size_t i = 0; i < output_count(); ++i) {
+      tenon_port_info port;
+      Check(tenon_plan_output(plan_, i, &port), "output");
+      outputs.push_back({Allocate(port.bytes * steps), port.bytes});
+    }
+    for (size_t step = 0; step < steps; ++step) {
+      Run();
+      for (Bytes& input : inputs_) input.data += input.size;
+      for (size_t i = 0; i < outputs.size(); ++i) {
+        std::memcpy(outputs[i].data + step * outputs[i].size, tenon_session_output(session_, i),
+                    outputs[i].size);
+      }
+    }
+    return outputs;
   }
 
   /// The fewest and the most ticks of `runs` inferences on random bytes.
@@ -215,12 +236,16 @@ int main(int argc, char** argv) {
   const bool ops = argc > 1 && std::strcmp(argv[1], "--ops") == 0;
   const bool several = argc > 2 && std::strcmp(argv[1], "--runs") == 0;
   const bool random = argc > 2 && std::strcmp(argv[1], "--random") == 0;
-  const int runs = several || random ? std::atoi(argv[2]) : 1;
-  const int options = ops ? 1 : several || random ? 2 : 0;
+  const bool stream = argc > 2 && std::strcmp(argv[1], "--steps") == 0;
+  const bool counted = several || random || stream;
+  const int runs = counted ? std::atoi(argv[2]) : 1;
+  const int options = ops ? 1 : counted ? 2 : 0;
   const auto count = static_cast<size_t>(argc - 1 - options);
   char** const files = argv + 1 + options;
   if (argc < 2 + options || runs < 1) {
-    Fail("usage: firmware_runner [--ops | --runs N | --random N] PLAN [INPUT...] [OUTPUT...]");
+    Fail(
+        "usage: firmware_runner [--ops | --runs N | --random N | --steps N] PLAN [INPUT...] "
+        "[OUTPUT...]");
   }
   Runner runner(ReadFile(files[0]));
   const size_t inputs = runner.input_count();
@@ -229,7 +254,16 @@ int main(int argc, char** argv) {
     Fail("the plan has " + std::to_string(inputs) + " inputs and " + std::to_string(outputs) +
          " outputs: give a file for each");
   }
-  for (size_t i = 0; i < inputs; ++i) runner.SetInput(i, files[1 + i]);
+  const auto steps = static_cast<size_t>(stream ? runs : 1);
+  for (size_t i = 0; i < inputs; ++i) runner.SetInput(i, files[1 + i], steps);
+  if (stream) {
+    const std::vector<Bytes> made = runner.RunSteps(steps);
+    for (size_t i = 0; i < outputs; ++i) {
+      if (board_write_file(files[1 + inputs + i], made[i].data, made[i].size * steps) != 0)
+        Fail(std::string("cannot write ") + files[1 + inputs + i]);
+    }
+    return 0;
+  }
   for (int i = 0; i < (random ? 1 : runs); ++i) runner.Run();
   std::printf("memory stack %lu\n", Number(board_stack_used()));
   for (size_t i = 0; i < outputs; ++i) runner.WriteOutput(i, files[1 + inputs + i]);

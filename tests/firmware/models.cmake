@@ -44,6 +44,13 @@ firmware_shared_model(kws_qdq quick ${kws}/model_qdq.onnx model_qdq.input_0.npy)
 firmware_shared_model(resnet8_qdq quick ${resnet8}/model_qdq.onnx model_qdq.input_0.npy)
 firmware_shared_model(ad01_qdq quick ${ad01}/model_qdq.onnx model_qdq.input_0.npy)
 
+# Trained networks with many channels that hold one value whatever the input is.
+set(field "${shared_models}/../field-models")
+firmware_model(vww quick "${field}/mlperf_vww/vww_96_int8.tflite"
+  --sample "${field}/mlperf_vww/vww_96_int8.input_0.npy")
+firmware_model(sww quick "${field}/mlperf_sww/strm_ww_int8.tflite"
+  --sample "${field}/mlperf_sww/strm_ww_int8.input_0.npy")
+
 # Tensors in two memories, which kernels read and write where they lie; on boards that have two.
 set(sram_alone "")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^cortex-m(55|7)$")
@@ -92,6 +99,19 @@ foreach(model "${kws}/kws_int8" "${resnet8}/resnet8_int8" "${ad01}/ad01_int8")
       "${shared_models}/${model}.tflite")
     set_tests_properties(${test} PROPERTIES LABELS ${label} TIMEOUT 3600 SKIP_RETURN_CODE 77)
   endforeach()
+endforeach()
+
+# Streams, step by step; an arena of half of what TFLite-Micro takes (docs/results-firmware.md).
+foreach(word "okay_nabu 12952" "hey_jarvis 9904")
+  separate_arguments(word)
+  list(GET word 0 name)
+  list(GET word 1 bytes)
+  add_test(NAME firmware_${name}_stream_test COMMAND "${Python3_EXECUTABLE}"
+    "${CMAKE_CURRENT_SOURCE_DIR}/stream_test.py" --tenon "${TENON_HOST_TOOLS}/tenon"
+    --runner "$<TARGET_FILE:firmware_runner>" --board ${CMAKE_SYSTEM_PROCESSOR}
+    --most-arena ${bytes} "${field}/microwakeword/${name}.tflite")
+  set_tests_properties(firmware_${name}_stream_test PROPERTIES LABELS quick TIMEOUT 600
+    SKIP_RETURN_CODE 77)
 endforeach()
 
 # Floats.
