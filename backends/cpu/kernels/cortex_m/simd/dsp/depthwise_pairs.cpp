@@ -274,9 +274,9 @@ class Pairs {
   void MoveUp() const {
     uint32_t* words = words_ + ptrdiff_t{before_} * kColumnWords;
     uint32_t* const end = words + ptrdiff_t{columns_} * kColumnWords;
-    for (; words != end; words += 4) {
-      words[0] = words[1];
-      words[2] = words[3];
+    for (; words != end; words += kColumnWords) {
+#pragma GCC unroll 4
+      for (int i = 0; i < kColumnWords; i += 2) words[i] = words[i + 1];
     }
   }
 

@@ -75,10 +75,50 @@ uint8_t* GatherEdge(const Geometry& g, const uint8_t* row, int left, uint8_t* to
   return FillBytes(to, g.padding, ptrdiff_t{taps - (end > before ? end : before)} * g.channels);
 }
 
-/// Copies the window of a pixel as contiguous bytes; the last word is filled up with padding.
-void GatherWindow(const Geometry& g, const ConvBand& band, const uint8_t* image, int row,
-                  int column, uint8_t* to) {
-  uint8_t* const end = to + ptrdiff_t{band.steps} * kStep;
+/// Windows of pixels without gaps that are wholly inside x, in rows of 4 bytes or more.
+struct InsideWindows {
+  explicit InsideWindows(const Geometry& g)
+      : bytes(ptrdiff_t{g.kernel[1]} * g.channels),
+        step(g.dilations[0] * g.x_step[0]),
+        rows(static_cast<unsigned>(g.kernel[0])),
+        words(static_cast<unsigned>(bytes - 1) / kStep) {
+    const bool is_row = g.dilations[1] == 1 && g.x_step[1] == g.channels;
+    if (!is_row || bytes < kStep) return;
+    const int room = g.in_extent[1] - g.kernel[1] + g.pads[1];  // for a window's first column
+    begin = (g.pads[1] + g.strides[1] - 1) / g.strides[1];
+    end = room < 0 ? 0 : room / g.strides[1] + 1;
+  }
+
+  /// Copies the window at `from`, but for what fills up its last word. Words may overlap, so that
+  /// no byte of a row is copied by itself.
+  __attribute__((noinline)) void Gather(const uint8_t* from, uint8_t* to) const {
+    const ptrdiff_t last = bytes - kStep;
+    const ptrdiff_t row_step = step;
+    const ptrdiff_t row_bytes = bytes;
+    const unsigned row_words = words;
+    unsigned left = rows;
+    do {
+      StoreWord(to + last, LoadWord(from + last));
+      const uint8_t* word = from;
+      uint8_t* place = to;
+      for (unsigned i = row_words; i != 0; --i, word += kStep, place += kStep) {
+        StoreWord(place, LoadWord(word));
+      }
+      from += row_step;
+      to += row_bytes;
+    } while (--left != 0);
+  }
+
+  ptrdiff_t bytes;  ///< of a row
+  ptrdiff_t step;
+  unsigned rows;
+  unsigned words;  ///< of a row, before its last one
+  int begin = 0;   ///< columns of outputs that have such windows
+  int end = 0;
+};
+
+/// Copies the window of a pixel as contiguous bytes, but for what fills up its last word.
+void GatherWindow(const Geometry& g, const uint8_t* image, int row, int column, uint8_t* to) {
   const int top = row * g.strides[0] - g.pads[0];
   const int left = column * g.strides[1] - g.pads[1];
   const bool is_row = g.dilations[1] == 1 && g.x_step[1] == g.channels;
@@ -104,7 +144,6 @@ void GatherWindow(const Geometry& g, const ConvBand& band, const uint8_t* image,
       }
     }
   }
-  for (; to != end; ++to) *to = g.padding;
 }
 
 bool HasEvenPixels(const TensorView& view, ptrdiff_t step) {
@@ -200,10 +239,23 @@ void CopyPixels(Geometry& g, uint8_t* to) {
 void LoadWindows(const Geometry& g, const ConvBand& band, const Widening& widening,
                  const uint8_t* image, const Pass& pass, uint8_t* bytes, int16_t* to) {
   const ptrdiff_t window_bytes = ptrdiff_t{band.steps} * kStep;
+  const InsideWindows inside(g);
+  const ptrdiff_t depth = inside.bytes * g.kernel[0];
+  for (ptrdiff_t i = depth; i < window_bytes; ++i) bytes[i] = bytes[window_bytes + i] = g.padding;
+  const ptrdiff_t x_step = g.strides[1] * g.x_step[1];
   int place = 0;
   for (int row = pass.row; row < pass.row + pass.rows; ++row) {
+    const int top = row * g.strides[0] - g.pads[0];
+    const bool is_inside = top >= 0 && top + (g.kernel[0] - 1) * g.dilations[0] < g.in_extent[0];
+    const int begin = is_inside ? inside.begin : INT32_MAX;
+    const uint8_t* const line = image + top * g.x_step[0] - g.pads[1] * g.x_step[1];
     for (int column = pass.column; column < pass.column + pass.columns; ++column) {
-      GatherWindow(g, band, image, row, column, bytes + place * window_bytes);
+      uint8_t* const window = bytes + place * window_bytes;
+      if (column >= begin && column < inside.end) {
+        inside.Gather(line + column * x_step, window);
+      } else {
+        GatherWindow(g, image, row, column, window);
+      }
       if (place == 1) {
         WidenPairs(widening, bytes, window_bytes, 2, band.steps, to);
         to += 2 * window_bytes;

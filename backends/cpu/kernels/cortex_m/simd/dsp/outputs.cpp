@@ -11,7 +11,8 @@ using In = QuantizedGemmInput;
 
 /// A row of weights, of which whole words are read. What follows the row is multiplied by 0 only;
 /// but of the last rows, behind which nothing may follow, there is a copy in `bytes`.
-const uint8_t* RowOf(const Outputs& outputs, int output, int words, uint8_t* bytes) {
+__attribute__((noinline)) const uint8_t* RowOf(const Outputs& outputs, int output, int words,
+                                               uint8_t* bytes) {
   const uint8_t* const row = outputs.w + ptrdiff_t{output} * outputs.depth;
   const ptrdiff_t left = ptrdiff_t{outputs.count - output} * outputs.depth;
   if (left >= ptrdiff_t{words} * kStepInputs) return row;
@@ -37,9 +38,17 @@ int RunSimplePairs(const Outputs& outputs, int16_t* w, uint8_t* bytes, PairGemm&
   const Rescale rescale = outputs.rescale;
   const int end = outputs.count / 2 * 2;
   uint8_t* y = gemm.output;
-  for (int first = 0; first < end; first += 2, y += 2) {
-    WidenTwo(widening, RowOf(outputs, first, words, bytes),
-             RowOf(outputs, first + 1, words, bytes + words * kStepInputs), words, w);
+  const uint8_t* row = outputs.w;
+  const ptrdiff_t depth = outputs.depth;
+  // Behind the rows before this one are as many bytes as are read.
+  const int direct = outputs.count - (words * kStepInputs - 1) / outputs.depth;
+  for (int first = 0; first < end; first += 2, y += 2, row += 2 * depth) {
+    if (first + 1 < direct) {
+      WidenTwo(widening, row, row + depth, words, w);
+    } else {
+      WidenTwo(widening, RowOf(outputs, first, words, bytes),
+               RowOf(outputs, first + 1, words, bytes + words * kStepInputs), words, w);
+    }
 #pragma GCC unroll 2
     for (int i = 0; i < 2; ++i) {
       const uint32_t bias =

@@ -45,7 +45,6 @@ void WidenByHand(const Widening& widening, const uint8_t* a, const uint8_t* b, p
 #define TENON_UNPACK_TWO              \
   "ldr r5, [%[a]], #4\n"              \
   "ldr r9, [%[b]], #4\n"              \
-  "subs r10, #1\n"                    \
   "sxtab16 r4, %[less], r5\n"         \
   "sxtab16 r5, %[less], r5, ror #8\n" \
   "sxtab16 r8, %[less], r9\n"         \
@@ -59,6 +58,7 @@ void WidenByHand(const Widening& widening, const uint8_t* a, const uint8_t* b, p
         "1:\n"
         "mov r10, %[words]\n"
         "2:\n" TENON_UNPACK_TWO
+        "subs r10, #1\n"
         "sadd16 r4, r4, r4\n"
         "sadd16 r5, r5, r5\n"
         "sadd16 r8, r8, r8\n"
@@ -73,6 +73,7 @@ void WidenByHand(const Widening& widening, const uint8_t* a, const uint8_t* b, p
         "1:\n"
         "mov r10, %[words]\n"
         "2:\n" TENON_UNPACK_TWO "stmia %[to]!, {r4, r5, r8, r9}\n" TENON_UNPACK_TWO
+        "subs r10, #2\n"
         "stmia %[to]!, {r4, r5, r8, r9}\n"
         "bne 2b\n" TENON_NEXT_PAIR "bne 1b\n"
         : [a] "+r"(a), [b] "+r"(b), [pairs] "+r"(pairs), [to] "+r"(to)
@@ -83,6 +84,7 @@ void WidenByHand(const Widening& widening, const uint8_t* a, const uint8_t* b, p
         "1:\n"
         "mov r10, %[words]\n"
         "2:\n" TENON_UNPACK_TWO
+        "subs r10, #1\n"
         "stmia %[to]!, {r4, r5, r8, r9}\n"
         "bne 2b\n" TENON_NEXT_PAIR "bne 1b\n"
         : [a] "+r"(a), [b] "+r"(b), [pairs] "+r"(pairs), [to] "+r"(to)
