@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "converter/passes/apply_input_formats.hpp"
+#include "converter/passes/constant_channels.hpp"
 #include "converter/passes/fold_input_format.hpp"
 #include "converter/passes/passes.hpp"
 #include "converter/passes/store_weights.hpp"
@@ -72,6 +73,8 @@ const std::vector<ListedPass>& ListOfPasses() {
 
       {kStore, kAlways, "fold-input-formats", FoldInputFormats,
        "needs fused ops, and weights that are still f32 to scale"},
+      {kStore, kQuantizedFusing, "remove-constant-channels", RemoveConstantChannels,
+       "needs zero points apart from biases, and leaves fewer weights to store"},
       {kStore, kAlways, "store-weights", StoreWeights, "once no pass changes weights any more"},
       {kStore, kAlways, "fold-zero-points", FoldZeroPoints,
        "before anything is split, because parts share constants"},
