@@ -107,22 +107,33 @@ class Applier {
     if (is_last != model_is_last) {
       TENON_ASSIGN_OR_RETURN(value, Turned(value, is_last ? kToChannelsFirst : kToChannelsLast));
     }
-    TENON_ASSIGN_OR_RETURN(value, Normalised(value, model.shape.rank));
-    TENON_ASSIGN_OR_RETURN(value, Quantized(value, model.dtype, port));
+    if (!HasModelsNumbers(model, port)) {
+      TENON_ASSIGN_OR_RETURN(value, Normalised(value, model.shape.rank));
+      TENON_ASSIGN_OR_RETURN(value, Quantized(value, model.dtype, port));
+    }
     graph_.SetPortTensor(/*output=*/false, port_, input);
     graph_.ReplaceUses(port.tensor, value);
     graph_.EraseTensor(port.tensor);
-    DescribePort();
+    if (!HasModelsNumbers(model, port)) DescribePort();
     return {};
   }
 
  private:
+  /// Returns true for bytes that the model itself takes, whatever they stand for: only their order
+  /// changes.
+  [[nodiscard]] bool HasModelsNumbers(const Tensor& model, const Graph::Port& port) const {
+    return (model.dtype == DType::kI8 || model.dtype == DType::kU8) && port.scale == 0 &&
+           format_.dtype == model.dtype && format_.mean.empty() && format_.scale.empty();
+  }
+
   Status CheckFits(const Tensor& model, const Graph::Port& port) const {
     const bool is_quantized =
         port.scale > 0 && (model.dtype == DType::kI8 || model.dtype == DType::kU8);
-    if (model.dtype != DType::kF32 && !is_quantized) {
-      return UsageError("input format of '{}': the model's input is {}, neither f32 nor quantized",
-                        format_.input, DTypeName(model.dtype));
+    if (model.dtype != DType::kF32 && !is_quantized && !HasModelsNumbers(model, port)) {
+      return UsageError(
+          "input format of '{}': the model's input is {}, neither f32 nor quantized: its layout "
+          "alone can be another, with bytes of its own dtype and no mean or scale",
+          format_.input, DTypeName(model.dtype));
     }
     if (format_.channels_last.value_or(false) && model.shape.rank != 4) {
       return UsageError("input format of '{}': nhwc is for rank 4, the input has rank {}",

@@ -82,8 +82,30 @@ TEST_CASE("Input format: it must fit the model's input") {
         "input format of 'x': no such input; there are 'a'");
   CHECK(ErrorOf("input %x: f32[1,3]\n%y = unary(%x) {function=neg}\noutput %y\n", "u8,nhwc") ==
         "input format of 'x': nhwc is for rank 4, the input has rank 2");
-  CHECK(ErrorOf("input %x: i32[1,3]\n%y = unary(%x) {function=neg}\noutput %y\n", "u8") ==
-        "input format of 'x': the model's input is i32, neither f32 nor quantized");
+  CHECK(
+      ErrorOf("input %x: i32[1,3]\n%y = unary(%x) {function=neg}\noutput %y\n", "u8") ==
+      "input format of 'x': the model's input is i32, neither f32 nor quantized: its layout alone "
+      "can be another, with bytes of its own dtype and no mean or scale");
+}
+
+constexpr const char* kBytes = R"(input %x: i8[1,3,4,4]
+%y = unary(%x) {function=abs}
+output %y
+)";
+
+TEST_CASE("Input format: bytes that the model takes itself are turned and nothing else") {
+  CHECK(PrintedForTest(Applied(kBytes, "i8,nhwc")) ==
+        R"(input %x.i8 as "x": i8[1,4,4,3]
+%x.turned: i8[1,3,4,4] = transpose(%x.i8) {permutation=[0,3,1,2]}
+%y: i8[1,3,4,4] = unary(%x.turned) {function=abs}
+output %y
+)");
+}
+
+TEST_CASE("Input format: bytes of no known scale have no other dtype, mean or scale") {
+  for (const char* format : {"u8,nhwc", "i8,nhwc,mean=1", "i8,scale=0.5", "f32,nhwc"}) {
+    CHECK(ErrorOf(kBytes, format).find("neither f32 nor quantized") != std::string::npos);
+  }
 }
 
 TEST_CASE("Input format: bytes are turned, cast, centred and scaled") {
