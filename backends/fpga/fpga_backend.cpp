@@ -66,6 +66,12 @@ Status RunCode(void* queue, void* loaded, Span<void* const> bases) {
   return AsQueue(queue).RunCode(*static_cast<const LoadedCode*>(loaded), bases);
 }
 
+Status LendArena(void* device, const ArenaWish& wish, void** base) {
+  return static_cast<Device*>(device)->LendArena(wish, base);
+}
+
+void TakeBackArena(void* device, void* base) { static_cast<Device*>(device)->TakeBackArena(base); }
+
 size_t Counters(void* device, Span<DeviceCounter> counters) {
   return static_cast<Device*>(device)->board().ReadCounters(counters);
 }
@@ -84,6 +90,8 @@ constexpr DeviceApi kDevice = {Guarded<OpenDevice>::Call,
                                Guarded<LoadCode>::Call,
                                UnloadCode,
                                Guarded<RunCode>::Call,
+                               Guarded<LendArena>::Call,
+                               TakeBackArena,
                                Counters};
 
 }  // namespace

@@ -55,6 +55,13 @@ struct SegmentCode {
   Span<const uint32_t> image;  ///< uuid, 4 words; empty: any
 };
 
+/// An arena that a session wants of a device.
+struct ArenaWish {
+  size_t bytes = 0;
+  size_t alignment = 1;
+  uint8_t base_register = 0;  ///< by which code reaches it
+};
+
 /// One op of a group. Its constant operands have data.
 struct GroupOp {
   OpKind kind = OpKind::kCopy;
@@ -127,6 +134,12 @@ struct DeviceApi {
   void (*unload_code)(void* device, void* loaded) = nullptr;
   /// Enqueues the segment. `bases`: by window, its address in the queue's arenas (null: constants).
   Status (*run_code)(void* queue, void* loaded, Span<void* const> bases) = nullptr;
+
+  /// Memory of the device which the host has at `base`, at a multiple of the alignment, until it is
+  /// taken back. A queue that is opened with it as an arena has no copy of that arena. Any error:
+  /// the arena is the host's. Null, both: the device lends nothing.
+  Status (*lend_arena)(void* device, const ArenaWish& wish, void** base) = nullptr;
+  void (*take_back_arena)(void* device, void* base) = nullptr;
 
   /// What the device counted in the work that it ended last, for people. Writes as many as there is
   /// room for, and returns how many there are. May be null.

@@ -8,6 +8,10 @@
 #include "runtime/engine/session.hpp"
 #include "tenon/tenon.h"
 
+namespace tenon {
+class LentArenas;
+}  // namespace tenon
+
 namespace tenon::sdk {
 
 struct Plan : LoadedPlan {
@@ -27,8 +31,9 @@ struct Execution : Session {
   /// As that of Session; its notices go to `notice` and `report` from then on.
   Status Open(const Plan& plan, Span<uint8_t> state, const ArenaMemory* arenas);
 
-  // Set only by tenon_session_open: one block with state and arenas.
+  // Set only by tenon_session_open: one block with state and arenas, and what devices lend.
   void* allocation = nullptr;
+  LentArenas* lent = nullptr;
   std::atomic_flag is_used = ATOMIC_FLAG_INIT;
   tenon_error notice = {};  // the last
   void (*report)(void* context, const char* notice) = nullptr;

@@ -8,10 +8,12 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <new>
 
 #include "runtime/base/huge_pages.hpp"
 #include "runtime/base/round_up.hpp"
+#include "runtime/engine/host/lent_arenas.hpp"
 #include "runtime/format/plan_view.hpp"
 #include "sdk/src/handles.hpp"
 
@@ -208,14 +210,19 @@ uint64_t MonotonicClock() {
   return static_cast<uint64_t>(now.tv_sec) * 1000000000U + static_cast<uint64_t>(now.tv_nsec);
 }
 
-/// State and arenas in one block, each arena at its own alignment.
+/// State and arenas in one block, each arena at its own alignment, but for those that a device
+/// lends.
 Status OpenSession(const tenon_plan* plan, tenon_session** session, tenon_error* error,
                    tenon_status* code) {
   const size_t arena_count = tenon_plan_arena_count(plan);
   const size_t state_bytes = tenon_session_state_size(plan);
   size_t alignment = 64;
   size_t bytes = tenon::RoundUp(state_bytes, alignment);
+  std::unique_ptr<tenon::LentArenas> lent(new (std::nothrow) tenon::LentArenas);
+  TENON_ENSURE(lent != nullptr, kOutOfMemory, "no memory for a session");
+  TENON_RETURN_IF_ERROR(lent->Borrow(plan->loaded));
   for (size_t i = 0; i < arena_count; ++i) {
+    if (lent->base(i) != nullptr) continue;
     const tenon::ArenaInfo info = plan->loaded.program().arena(i);
     alignment = info.alignment > alignment ? info.alignment : alignment;
     // Loading has checked that all arenas together can be addressed.
@@ -230,14 +237,17 @@ Status OpenSession(const tenon_plan* plan, tenon_session** session, tenon_error*
   size_t offset = tenon::RoundUp(state_bytes, 64);
   for (size_t i = 0; i < arena_count; ++i) {
     const tenon::ArenaInfo info = plan->loaded.program().arena(i);
+    arenas[i] = {lent->base(i), static_cast<size_t>(tenon::ArenaBytes(info))};
+    if (arenas[i].data != nullptr) continue;
     offset = tenon::RoundUp(offset, info.alignment);
-    arenas[i] = {block.bytes().data() + offset, static_cast<size_t>(tenon::ArenaBytes(info))};
+    arenas[i].data = block.bytes().data() + offset;
     offset += arenas[i].bytes;
   }
   *code = tenon_session_create(plan, block.bytes().data(), state_bytes, arenas, arena_count,
                                session, error);
   if (*code == TENON_OK) {
     (*session)->session.allocation = block.bytes().data();
+    (*session)->session.lent = lent.release();
     block.Release();
     tenon_session_set_timeout(*session, kDefaultTimeout, MonotonicClock);
   }
@@ -286,9 +296,14 @@ tenon_status tenon_session_open(const tenon_plan* plan, tenon_session** session,
 
 void tenon_session_close(tenon_session* session) {
   if (session == nullptr) return;
+  const bool has_plan = tenon::sdk::CheckOpen(session).ok();
   // A device that has not answered may write there yet: better lost than used twice.
-  const bool is_over = !tenon::sdk::CheckOpen(session).ok() || session->session.Close();
+  const bool is_over = !has_plan || session->session.Close();
   session->mark = 0;
+  tenon::LentArenas* const lent = session->session.lent;
+  // Without the plan the device is closed, and has taken back what it lent.
+  if (lent != nullptr && !(has_plan && is_over)) lent->Leak();
+  delete lent;
   if (is_over) std::free(session->session.allocation);
 }
 

@@ -64,9 +64,9 @@ Status Board::Open(const BoardChoice& choice) {
   return OkStatus();
 }
 
-Status Board::Allocate(size_t bytes, std::unique_ptr<BoardBuffer>* buffer) {
+Status Board::Allocate(size_t bytes, int argument, std::unique_ptr<BoardBuffer>* buffer) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return xrt_.Allocate(bytes, buffer);
+  return xrt_.Allocate(bytes, argument, buffer);
 }
 
 bool Board::IsGivenUp() {

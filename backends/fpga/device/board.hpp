@@ -38,7 +38,8 @@ class Board {
   [[nodiscard]] const isa::Identity& identity() const { return identity_; }
   [[nodiscard]] Span<const uint32_t> uuid() const { return xrt_.uuid(); }
 
-  Status Allocate(size_t bytes, std::unique_ptr<BoardBuffer>* buffer);
+  /// As XrtBoard::Allocate.
+  Status Allocate(size_t bytes, int argument, std::unique_ptr<BoardBuffer>* buffer);
 
   /// Puts a start into the line.
   void Add(Start& start);

@@ -27,8 +27,11 @@ Status CommandQueue::Open(Span<const ArenaMemory> arenas) {
   for (const ArenaMemory& memory : arenas) {
     Arena arena;
     arena.base = static_cast<uint8_t*>(memory.base);
-    if (memory.bytes > 0) {
-      TENON_RETURN_IF_ERROR(device_.board().Allocate(memory.bytes, &arena.buffer));
+    arena.buffer = device_.FindLent(memory.base);
+    if (arena.buffer == nullptr && memory.bytes > 0) {
+      TENON_RETURN_IF_ERROR(
+          device_.board().Allocate(memory.bytes, isa::kFirstBaseArgument, &arena.copy));
+      arena.buffer = arena.copy.get();
     }
     arenas_.push_back(std::move(arena));
   }
@@ -42,7 +45,7 @@ Status CommandQueue::Find(const void* address, size_t bytes, Place* place) const
     if (arena.buffer == nullptr || byte < arena.base) continue;
     const auto offset = static_cast<size_t>(byte - arena.base);
     if (offset > arena.buffer->bytes() || bytes > arena.buffer->bytes() - offset) continue;
-    *place = {arena.buffer.get(), offset};
+    *place = {arena.buffer, offset};
     return OkStatus();
   }
   return Status(StatusCode::kInvalidArgument,
@@ -60,7 +63,8 @@ Status CommandQueue::Upload(const SharedTensor& tensor) {
   Status status;
   ForEachPosition(shape, shape.rank, [&](size_t offset) {
     if (!status.ok()) return;
-    std::memcpy(place.buffer->host() + place.offset + offset, actual + offset, shape.run);
+    uint8_t* const host = place.host() + offset;
+    if (host != actual + offset) std::memcpy(host, actual + offset, shape.run);
     status = place.buffer->ToBoard(place.offset + offset, shape.run);
   });
   return status;
@@ -161,8 +165,9 @@ Status CommandQueue::Wait(void* event, Deadline deadline) {
     if (!status.ok()) return;
     status = place.buffer->FromBoard(place.offset + offset, signalled.shape.run);
     if (!status.ok()) return;
-    std::memcpy(signalled.actual + offset, place.buffer->host() + place.offset + offset,
-                signalled.shape.run);
+    uint8_t* const actual = signalled.actual + offset;
+    const uint8_t* const host = place.host() + offset;
+    if (host != actual) std::memcpy(actual, host, signalled.shape.run);
   });
   return status;
 }
@@ -181,7 +186,7 @@ Status CommandQueue::Drain(Deadline deadline) {
 size_t CommandQueue::held_bytes() const {
   size_t bytes = 0;
   for (const Arena& arena : arenas_) {
-    if (arena.buffer != nullptr) bytes += arena.buffer->bytes();
+    if (arena.copy != nullptr) bytes += arena.copy->bytes();
   }
   return bytes;
 }

@@ -1,4 +1,5 @@
-// The starts of one session's worker, in order, and the board's copies of the session's arenas.
+// The starts of one session's worker, in order, and where the board has the session's arenas: those
+// that the device lent in the same buffers, of others copies.
 #pragma once
 
 #include <cstddef>
@@ -39,11 +40,14 @@ class CommandQueue {
  private:
   struct Arena {
     uint8_t* base = nullptr;
-    std::unique_ptr<BoardBuffer> buffer;
+    BoardBuffer* buffer = nullptr;
+    std::unique_ptr<BoardBuffer> copy;  ///< the buffer, unless it is lent
   };
   struct Place {
     BoardBuffer* buffer = nullptr;
     size_t offset = 0;
+
+    [[nodiscard]] uint8_t* host() const { return buffer->host() + offset; }
   };
   /// Is what `Signal` gives to `Wait`; it is reused, and freed with the queue.
   struct Signalled {

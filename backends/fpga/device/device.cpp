@@ -105,11 +105,13 @@ Status Device::LoadCode(const SegmentCode& code, std::unique_ptr<LoadedCode>* lo
   TENON_ENSURE(code.bytes.size() <= UINT32_MAX, kCorruptPlan, "the code has {0} bytes",
                static_cast<int64_t>(code.bytes.size()));
   made->bytes = static_cast<uint32_t>(code.bytes.size());
-  TENON_RETURN_IF_ERROR(CopyToBoard(code.bytes.data(), code.bytes.size(), &made->address));
+  TENON_RETURN_IF_ERROR(
+      CopyToBoard(code.bytes.data(), code.bytes.size(), isa::kCodeArgument, &made->address));
   for (const CodeWindow& window : code.windows) {
     uint64_t address = 0;
     if (window.constants != nullptr) {
-      TENON_RETURN_IF_ERROR(CopyToBoard(window.constants, window.bytes, &address));
+      TENON_RETURN_IF_ERROR(CopyToBoard(window.constants, window.bytes,
+                                        isa::BaseArgument(window.base_register), &address));
     }
     made->windows.push_back(window);
     made->constants.push_back(address);
@@ -119,19 +121,46 @@ Status Device::LoadCode(const SegmentCode& code, std::unique_ptr<LoadedCode>* lo
 }
 
 /// Several segments may use the same bytes, which are copied once.
-Status Device::CopyToBoard(const void* bytes, size_t count, uint64_t* address) {
+Status Device::CopyToBoard(const void* bytes, size_t count, int argument, uint64_t* address) {
   for (const Copy& copy : copies_) {
     if (copy.bytes != bytes || copy.count != count) continue;
     *address = copy.buffer->address();
     return OkStatus();
   }
   Copy copy{bytes, count, nullptr};
-  TENON_RETURN_IF_ERROR(board_->Allocate(count, &copy.buffer));
+  TENON_RETURN_IF_ERROR(board_->Allocate(count, argument, &copy.buffer));
   std::memcpy(copy.buffer->host(), bytes, count);
   TENON_RETURN_IF_ERROR(copy.buffer->ToBoard(0, copy.buffer->bytes()));
   *address = copy.buffer->address();
   copies_.push_back(std::move(copy));
   return OkStatus();
+}
+
+Status Device::LendArena(const ArenaWish& wish, void** base) {
+  TENON_ENSURE(wish.alignment <= kBufferAlignment, kUnsupported,
+               "buffers of the board begin at multiples of {0}, the arena wants {1}",
+               static_cast<int64_t>(kBufferAlignment), static_cast<int64_t>(wish.alignment));
+  std::unique_ptr<BoardBuffer> buffer;
+  TENON_RETURN_IF_ERROR(
+      board_->Allocate(wish.bytes, isa::BaseArgument(wish.base_register), &buffer));
+  *base = buffer->host();
+  const std::lock_guard<std::mutex> lock(lent_mutex_);
+  lent_.push_back(std::move(buffer));
+  return OkStatus();
+}
+
+void Device::TakeBackArena(const void* base) {
+  const std::lock_guard<std::mutex> lock(lent_mutex_);
+  const auto is_it = [base](const auto& buffer) { return buffer->host() == base; };
+  lent_.erase(std::remove_if(lent_.begin(), lent_.end(), is_it), lent_.end());
+}
+
+BoardBuffer* Device::FindLent(const void* base) {
+  const std::lock_guard<std::mutex> lock(lent_mutex_);
+  for (const auto& buffer : lent_) {
+    if (buffer->host() == base) return buffer.get();
+  }
+  return nullptr;
 }
 
 }  // namespace tenon::fpga

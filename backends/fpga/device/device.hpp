@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "backends/fpga/device/board.hpp"
@@ -37,6 +38,14 @@ class Device {
   /// kUnsupported, kCorruptPlan, kBackendFailure, kOutOfMemory.
   Status LoadCode(const SegmentCode& code, std::unique_ptr<LoadedCode>* loaded);
 
+  /// Memory for an arena in the bank that the image connects to the register's argument. What is
+  /// not taken back is freed with the device. Any thread may call these. Errors: kUnsupported (an
+  /// alignment that no buffer has), kOutOfMemory.
+  Status LendArena(const ArenaWish& wish, void** base);
+  void TakeBackArena(const void* base);
+  /// What was lent at an address of the host's; null: nothing.
+  [[nodiscard]] BoardBuffer* FindLent(const void* base);
+
  private:
   /// Bytes of the plan that lie on the board, too.
   struct Copy {
@@ -47,10 +56,12 @@ class Device {
 
   [[nodiscard]] Status CheckTarget(const SegmentCode& code) const;
   [[nodiscard]] Status CheckCode(const SegmentCode& code) const;
-  Status CopyToBoard(const void* bytes, size_t count, uint64_t* address);
+  Status CopyToBoard(const void* bytes, size_t count, int argument, uint64_t* address);
 
   std::shared_ptr<Board> board_;
   std::vector<Copy> copies_;
+  std::mutex lent_mutex_;
+  std::vector<std::unique_ptr<BoardBuffer>> lent_;  ///< guarded by lent_mutex_
 };
 
 }  // namespace tenon::fpga

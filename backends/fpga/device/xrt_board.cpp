@@ -16,8 +16,6 @@
 namespace tenon::fpga {
 namespace {
 
-/// Buffers begin at pages, and XRT maps whole ones.
-constexpr size_t kPage = 4096;
 constexpr unsigned kMostDevices = 64;
 /// Beside the processor of a Zynq buffers are the processor's own memory, which it reads slowly
 /// unless it may cache them; `sync` then mends the caches. A card's buffers are ordinary memory of
@@ -88,7 +86,6 @@ struct XrtBoard::Objects {
   xrt::device device;
   std::optional<xrt::kernel> kernel;
   std::optional<xrt::run> run;
-  xrt::memory_group group = 0;
 };
 
 XrtBoard::XrtBoard() = default;
@@ -119,7 +116,6 @@ Status XrtBoard::OpenObjects(const BoardChoice& choice) {
     // Exclusive: else its registers cannot be read, and another process could start it between.
     objects_->kernel.emplace(objects_->device, uuid, isa::kKernelName,
                              xrt::kernel::cu_access_mode::exclusive);
-    objects_->group = objects_->kernel->group_id(isa::kFirstBaseArgument);
     objects_->run.emplace(*objects_->kernel);
   });
 }
@@ -132,13 +128,14 @@ void XrtBoard::CloseKernel() {
   });
 }
 
-Status XrtBoard::Allocate(size_t bytes, std::unique_ptr<BoardBuffer>* buffer) {
+Status XrtBoard::Allocate(size_t bytes, int argument, std::unique_ptr<BoardBuffer>* buffer) {
   TENON_ENSURE(is_open(), kBackendFailure, "the accelerator has been given up");
   auto made = std::make_unique<BoardBuffer>();
-  const size_t whole = RoundUp(bytes == 0 ? 1 : bytes, kPage);
+  const size_t whole = RoundUp(bytes == 0 ? 1 : bytes, kBufferAlignment);  // XRT maps pages
   TENON_RETURN_IF_ERROR(Caught(StatusCode::kOutOfMemory, "no memory on the board", name_, [&] {
+    const xrt::memory_group group = objects_->kernel->group_id(argument);
     made->object_ = std::make_unique<BoardBuffer::Object>(
-        BoardBuffer::Object{xrt::bo(objects_->device, whole, kBufferFlags, objects_->group)});
+        BoardBuffer::Object{xrt::bo(objects_->device, whole, kBufferFlags, group)});
     made->host_ = made->object_->buffer.map<uint8_t*>();
     made->address_ = made->object_->buffer.address();
     made->bytes_ = whole;
@@ -159,8 +156,8 @@ Status XrtBoard::Start(const StartArguments& arguments) {
     xrt::run& run = *objects_->run;
     run.set_arg(isa::kCodeArgument, arguments.code);
     run.set_arg(isa::kCodeBytesArgument, arguments.code_bytes);
-    for (int i = 0; i < static_cast<int>(isa::kBaseRegisters); ++i) {
-      run.set_arg(isa::kFirstBaseArgument + i, arguments.bases[i]);
+    for (size_t i = 0; i < isa::kBaseRegisters; ++i) {
+      run.set_arg(isa::BaseArgument(i), arguments.bases[i]);
     }
     run.start();
   });

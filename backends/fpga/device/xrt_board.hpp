@@ -19,7 +19,11 @@ struct BoardChoice {
   std::string xclbin;  ///< path
 };
 
-/// Memory that the host and the board both have a copy of.
+/// Where buffers begin, for host and board: pages.
+inline constexpr size_t kBufferAlignment = 4096;
+
+/// Memory that the host and the board both have a copy of; beside the processor of a Zynq it is the
+/// same memory, behind caches.
 class BoardBuffer {
  public:
   BoardBuffer();
@@ -31,7 +35,8 @@ class BoardBuffer {
   [[nodiscard]] uint64_t address() const { return address_; }
   [[nodiscard]] size_t bytes() const { return bytes_; }
 
-  /// Copies bytes between the two. Errors: kBackendFailure.
+  /// Copies bytes between the two. Different threads may copy different bytes. Errors:
+  /// kBackendFailure.
   Status ToBoard(size_t offset, size_t bytes);
   Status FromBoard(size_t offset, size_t bytes);
 
@@ -54,7 +59,7 @@ struct StartArguments {
 
 enum class StartState : uint8_t { kRunning, kCompleted, kFailed };
 
-/// One thread at a time, but for the copies of different buffers.
+/// One thread at a time, but for the copies of buffers.
 class XrtBoard {
  public:
   XrtBoard();
@@ -74,7 +79,8 @@ class XrtBoard {
   [[nodiscard]] Span<const uint32_t> uuid() const { return Span<const uint32_t>(uuid_, 4); }
   [[nodiscard]] const std::string& name() const { return name_; }
 
-  Status Allocate(size_t bytes, std::unique_ptr<BoardBuffer>* buffer);
+  /// A buffer in the bank, or one of the banks, that the image connects to an argument.
+  Status Allocate(size_t bytes, int argument, std::unique_ptr<BoardBuffer>* buffer);
   Status ReadRegister(uint32_t offset, uint32_t* value);
 
   /// Starts the accelerator, which must be at rest.

@@ -16,6 +16,7 @@ inline constexpr size_t kBaseRegisters = 4;
 inline constexpr int kCodeArgument = 0;
 inline constexpr int kCodeBytesArgument = 1;
 inline constexpr int kFirstBaseArgument = 2;
+constexpr int BaseArgument(size_t base) { return kFirstBaseArgument + static_cast<int>(base); }
 inline constexpr uint32_t kCodeOffset = 0x10;
 inline constexpr uint32_t kCodeBytesOffset = 0x1C;
 constexpr uint32_t BaseOffset(size_t base) { return 0x24 + 12 * static_cast<uint32_t>(base); }

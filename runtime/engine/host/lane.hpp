@@ -8,12 +8,14 @@
 #include "runtime/base/status.hpp"
 #include "runtime/engine/host/host_memory.hpp"
 #include "runtime/engine/host/input_stream.hpp"
+#include "runtime/engine/host/lent_arenas.hpp"
 #include "runtime/engine/loaded_plan.hpp"
 #include "runtime/engine/run_options.hpp"
 
 namespace tenon {
 
-/// All arenas of a program in one block, each at its own alignment.
+/// All arenas of a program, each at its own alignment: in one block, but for those that a device
+/// lends.
 class LaneArenas {
  public:
   /// `plan` is borrowed for the call. Errors: kOutOfMemory.
@@ -22,9 +24,13 @@ class LaneArenas {
   /// Returns the bytes of the arenas with all ring slots, without alignment padding.
   [[nodiscard]] size_t bytes() const { return bytes_; }
   /// Gives up the arenas unfreed, because a device may still write to them.
-  void Leak() { memory_.Leak(); }
+  void Leak() {
+    memory_.Leak();
+    lent_.Leak();
+  }
 
  private:
+  LentArenas lent_;
   HostMemory memory_;
   std::unique_ptr<ArenaMemory[]> bases_;
   size_t bytes_ = 0;
