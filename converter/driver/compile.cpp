@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "converter/code/code_memory.hpp"
 #include "converter/driver/apply_memory_program.hpp"
 #include "converter/driver/memory_needs.hpp"
 #include "converter/layout/lower.hpp"
@@ -301,6 +302,8 @@ Result<Compiled> CompileMapped(Graph graph, const CompileOptions& options) {
   if (options.order.target() > 0 && compiled.time.after > 0) {
     compiled.order.target_met = compiled.time.after <= options.order.target();
   }
+  // Limits are for what is in memory: whether a program fits is asked from here on.
+  KeepOnChip(options.board(), SequentialProgram(compiled, options.board()), compiled.arena);
   compiled.order.executed = NodesOf(as_modelled, compiled.arena.steps);
   MemoryReport& memory = compiled.memory;
   memory.space = options.board().ArenaSpace()->name;

@@ -165,6 +165,9 @@ namespace {
 
 /// All programs of a plan, which borrow from what they were compiled to.
 struct ProgramsOfPlan {
+  /// As the search was told of it: with less memory than there is, where code takes more than was
+  /// counted.
+  Board board;
   Fitted fitted;
   ParallelPrograms parallel;
   std::vector<ProgramToEmit> programs;
@@ -215,19 +218,51 @@ std::vector<RefusedOp> MakeCodes(const Board& board, ProgramsOfPlan& made) {
   return {};
 }
 
+/// Returns the bytes of the arena's space that the programs need and the board has not.
+Result<int64_t> MissingBytes(const std::vector<ProgramToEmit>& programs, const Board& board) {
+  TENON_ASSIGN_OR_RETURN(const std::vector<SpaceNeed> needs, NeedsOf(programs, board));
+  const MemorySpace& space = *board.ArenaSpace();
+  return NeedOf(needs, space.name).bytes() - space.usable_bytes();
+}
+
+/// As CompileToFit on a board that may have been told of less memory than there is; then the error
+/// is the one that says what there is.
+Status Fit(const Graph& graph, const ConvertOptions& options, const CompileOptions& compile,
+           ProgramsOfPlan& made) {
+  Result<Fitted> fitted = CompileToFit(graph, compile, options.split);
+  if (fitted.ok()) {
+    made.fitted = std::move(*fitted);
+    return {};
+  }
+  const bool is_told_less = compile.board().ArenaSpace()->bytes < options.board.ArenaSpace()->bytes;
+  if (is_told_less && fitted.error().kind == ErrorKind::kDoesNotFit) {
+    TENON_RETURN_IF_ERROR(CheckTogether(made.programs, options.board));
+  }
+  return fitted.error();
+}
+
 /// Compiles, and makes the code of an accelerator's segments. What it then turns down is mapped
-/// elsewhere, and all is compiled again: each round turns down one op more at least.
+/// elsewhere, and all is compiled again: each round turns down one op more at least. Only the code
+/// shows how much memory it wants for itself and what its constants take: where that is more than
+/// there is, the search gets so much less, a few times.
 Status MakePrograms(const Graph& graph, const ConvertOptions& options, CompileOptions& compile,
                     ProgramsOfPlan& made) {
-  for (;;) {
-    TENON_ASSIGN_OR_RETURN(made.fitted, CompileToFit(graph, compile, options.split));
+  made.board = options.board;
+  compile.kernels.board = &made.board;
+  for (int tries = 4;;) {
+    TENON_RETURN_IF_ERROR(Fit(graph, options, compile, made));
     TENON_ASSIGN_OR_RETURN(made.parallel,
                            MakeParallelPrograms(graph, made.fitted, compile, options.parallel));
     TENON_RETURN_IF_ERROR(LimitToPieces(options.board, made.fitted.compiled, made.parallel));
     made.programs = ProgramsToEmit(made, options.board);
     if (AcceleratorUnit(options.board) == nullptr) return {};
     const std::vector<RefusedOp> found = MakeCodes(options.board, made);
-    if (found.empty()) return {};
+    if (found.empty()) {
+      TENON_ASSIGN_OR_RETURN(const int64_t missing, MissingBytes(made.programs, options.board));
+      if (missing <= 0 || tries-- == 0) return {};
+      made.board.FindSpace(made.board.ArenaSpace()->name)->bytes -= missing;
+      continue;
+    }
     std::vector<RefusedOp>& refused = compile.kernels.refused;
     refused.insert(refused.end(), found.begin(), found.end());
   }

@@ -252,10 +252,20 @@ class SegmentScheduler {
     for (size_t s = 0; s < placed.list.size(); ++s) {
       TimedSegment timed;
       for (const int32_t node : placed.list[s].ops) timed.ops.push_back(OpOf(node));
+      timed.keeps_own = KeepsOwn(placed.list[s]);
       timed.start = times.start[s];
       timed.end = times.end[s];
       placed.timed.push_back(std::move(timed));
     }
+  }
+
+  /// True of a segment that runs by code, without a fall-back, which would need the tensors.
+  [[nodiscard]] bool KeepsOwn(const SegmentOps& segment) const {
+    const Unit& unit = board_.units[static_cast<size_t>(segment.unit)];
+    return unit.accelerator.has_value() &&
+           std::none_of(segment.ops.begin(), segment.ops.end(), [&](int32_t node) {
+             return !graph_.op(OpOf(node)).fallback_kernel.empty();
+           });
   }
 
   /// Returns by step the steps that it waits for: what it needs, and who must be done with the

@@ -128,10 +128,11 @@ class SegmentPlacer {
         if (touch.crosses || storage_of_root.contains(root)) continue;
         storage_of_root[root] =
             AddStorage(root, graph_.tensor(root).ByteSize(), touch.first_step, touch.last_step);
-        block.storages.push_back(storage_of_root[root]);
+        plan().storages.back().on_chip = segments_[s].keeps_own;
+        if (!segments_[s].keeps_own) block.storages.push_back(storage_of_root[root]);
       }
     }
-    if (options_.in_place) {
+    if (options_.in_place && !segments_[s].keeps_own) {
       const auto storage_of = [&](TensorId id) {
         const auto found = storage_of_root.find(locations_.at(id).root);
         return found == storage_of_root.end() ? kNoStorage : found->second;

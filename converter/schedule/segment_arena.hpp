@@ -18,6 +18,8 @@ namespace tenon::converter {
 /// Segments are in an order in which none needs a later one.
 struct TimedSegment {
   std::vector<OpId> ops;
+  /// What only this segment touches stays inside the device that runs it: it is in no arena.
+  bool keeps_own = false;
   Picoseconds start = 0;
   Picoseconds end = 0;
 };
