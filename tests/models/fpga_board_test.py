@@ -20,6 +20,9 @@ BOARD = pathlib.Path(sys.argv[2]).resolve() / "fpga-sim"
 SHARED = pathlib.Path(os.environ.get("TENON_SHARED")
                       or pathlib.Path(__file__).resolve().parents[3] / "shared")
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(SOURCE / "tests/bench"))
+import int8_nets  # noqa: E402
+
 UUID_OFFSET = 304 + 112  # of m_header in struct axlf, of uuid in struct axlf_header: XRT's xclbin.h
 # By model and options of its conversion: starts.
 MODELS = {
@@ -68,7 +71,7 @@ class FpgaBoardTest(unittest.TestCase):
 
     def convert(self, model, board):
         plan = self.folder / f"{board}.tenon"
-        file, *options = model.split()
+        file, *options = str(model).split()
         self.tenon(0, "convert", SHARED / file, *options, "-o", plan, "--board", board, "-q",
                    "--json", self.report(board))
         return plan
@@ -142,6 +145,20 @@ class FpgaBoardTest(unittest.TestCase):
                 self.tenon(1, "run", plan, *others, *expected, **board)
                 for path in (self.folder / "expected").glob("*.npy"):
                     path.unlink()
+
+    def test_first_layers_of_any_kernel_stride_and_width_are_bit_exact(self):
+        # What reads an image sees two words a clock, in which not every pair of windows lies.
+        for kernel, stride, pad, extent in [(7, 3, 3, 58), (8, 4, 1, 60), (8, 2, 3, 41), (9, 3, 4, 60), (7, 2, 3, 55),
+                                            (8, 2, 3, 44), (5, 4, 2, 63), (3, 3, 1, 36)]:
+            with self.subTest(kernel=kernel, stride=stride, pad=pad, extent=extent):
+                net = int8_nets.Network()
+                model = self.folder / "first.onnx"
+                model.write_bytes(net.model(net.conv(net.input(3, extent, extent), 8, kernel, stride, pad=pad)))
+                plan = self.convert(model, "x86-64-fpga")
+                found, inputs = self.inputs(plan, seed=1)
+                self.assertIn("fpga", {segment["backend"] for segment in found["segments"]})
+                expected = self.expectations(self.convert(model, "x86-64"), inputs)
+                self.tenon(0, "run", plan, *inputs, *expected, XILINX_XRT=str(BOARD))
 
     def test_the_board_tells_what_each_layer_waits_for(self):
         model = SHARED / "field-models/mlperf_sww/strm_ww_int8.tflite"

@@ -28,8 +28,14 @@ bool CanFold(const LayerProgram& program, int map, const CodeTarget& target) {
   return std::all_of(program.layers.begin(), program.layers.end(), [&](const Layer& layer) {
     if (layer.residual && layer.residual->other.map == map) return false;
     if (layer.input.map != map) return true;
-    return layer.kind == LayerKind::kConv && layer.window.dilations[1] == 1 &&
-           layer.window.strides[1] <= kFoldedStride &&
+    const Window& window = layer.window;
+    isa::Window columns;
+    columns.kernel_width = static_cast<uint32_t>(window.kernel[1]);
+    columns.stride_width = static_cast<uint32_t>(window.strides[1]);
+    columns.pad_left = static_cast<uint32_t>(window.pads[1]);
+    return layer.kind == LayerKind::kConv && window.dilations[1] == 1 &&
+           window.strides[1] <= kFoldedStride &&
+           isa::FoldedWindowsFit(static_cast<uint32_t>(image.width), columns) &&
            program.maps[static_cast<size_t>(layer.output.map)].width % 2 == 0;
   });
 }

@@ -1,5 +1,8 @@
 #include "backends/fpga/isa/descriptor.hpp"
 
+#include <algorithm>
+#include <numeric>
+
 #include "backends/fpga/isa/parameters.hpp"
 
 namespace tenon::fpga::isa {
@@ -109,6 +112,8 @@ Status CheckSizes(const Descriptor& d) {
                kCorruptPlan, "a descriptor's inputs and outputs differ in groups");
   TENON_ENSURE(!d.folded || (d.op == LayerOp::kConv && d.in_groups == 1 && d.out_width % 2 == 0),
                kCorruptPlan, "a descriptor folds what is no image, or rows of odd length");
+  TENON_ENSURE(!d.folded || FoldedWindowsFit(d.in_width, d.window), kCorruptPlan,
+               "a descriptor folds windows that lie in more than two words");
   return {};
 }
 
@@ -129,6 +134,17 @@ Status CheckModes(const Descriptor& d) {
 }
 
 }  // namespace
+
+// A pair begins at a column that is a multiple of two strides, less the padding, in any row: modulo
+// the pixels of a word, at any multiple of the divisor that all of these share, from the padding
+// on.
+bool FoldedWindowsFit(uint32_t in_width, const Window& window) {
+  const uint32_t step = std::gcd(std::gcd(2 * window.stride_width, in_width), kFoldedPixels);
+  const uint32_t least = (step - window.pad_left % step) % step;
+  const uint32_t most = least + kFoldedPixels - step;
+  const uint32_t taps = std::min(window.kernel_width, kFoldedPixels);
+  return most + window.stride_width + taps <= 2 * kFoldedPixels;
+}
 
 uint32_t PassesOf(const Descriptor& d) {
   if (d.windowed) {

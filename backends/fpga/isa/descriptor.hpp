@@ -105,6 +105,10 @@ struct Descriptor {
 /// Rows and columns of a kernel in one pass of a windowed layer.
 inline constexpr uint32_t kWindowTaps = 3;
 
+/// True if each pair of neighbouring windows of an image so wide lies in the two words that a clock
+/// reads, wherever they are: only then may they be `folded`.
+[[nodiscard]] bool FoldedWindowsFit(uint32_t in_width, const Window& window);
+
 /// Passes over a block of pixels for one group of outputs.
 [[nodiscard]] uint32_t PassesOf(const Descriptor& descriptor);
 

@@ -55,9 +55,9 @@ class LayerMaker {
   void ChooseWindow() {
     Window& w = d_.window;
     w.kernel_height = Between(1, OneIn(4) ? 15 : 4);
-    w.kernel_width = d_.folded ? Between(1, 7) : Between(1, OneIn(4) ? 15 : 4);
+    w.kernel_width = d_.folded ? Between(1, 8) : Between(1, OneIn(4) ? 15 : 4);
     w.stride_height = Between(1, 4);
-    w.stride_width = d_.folded ? Between(1, std::min(4U, 9 - w.kernel_width)) : Between(1, 4);
+    w.stride_width = Between(1, 4);
     w.dilation_height = Between(1, 2);
     w.dilation_width = d_.folded ? 1 : Between(1, 2);
     if (d_.windowed) {
@@ -66,6 +66,10 @@ class LayerMaker {
     }
     w.pad_top = Between(0, w.kernel_height);
     w.pad_left = Between(0, w.kernel_width);
+    // Those always lie in two words.
+    if (d_.folded && !FoldedWindowsFit(d_.in_width, w)) {
+      w.stride_width = Between(1, std::min(4U, 9 - w.kernel_width));
+    }
     d_.out_height = Between(1, 12);
     d_.out_width = d_.folded ? 2 * Between(1, 6) : Between(1, 12);
   }

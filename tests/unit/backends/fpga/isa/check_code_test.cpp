@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <string>
@@ -74,6 +75,54 @@ bool Contains(const std::string& text, const std::string& part) {
 }
 
 }  // namespace
+
+TEST_CASE("windows of an image may be folded where every pair of them lies in two words") {
+  constexpr uint32_t kRows = 8;
+  constexpr uint32_t kPixels = 8;  // of a word
+  for (uint32_t kernel = 1; kernel <= 8; ++kernel) {
+    for (uint32_t stride = 1; stride <= 4; ++stride) {
+      for (uint32_t pad = 0; pad <= kernel; ++pad) {
+        for (uint32_t width = 25; width <= 40; ++width) {
+          uint32_t farthest = 0;  // pixel behind the first word's first that a pair reads
+          for (uint32_t row = 0; row < kRows; ++row) {
+            for (uint32_t pair = 0; pair < kPixels; ++pair) {
+              const uint32_t begin = kPixels + row * width + pair * 2 * stride - pad;
+              farthest = std::max(farthest, begin % kPixels + stride + kernel - 1);
+            }
+          }
+          Window window;
+          window.kernel_width = kernel;
+          window.stride_width = stride;
+          window.pad_left = pad;
+          CAPTURE(kernel);
+          CAPTURE(stride);
+          CAPTURE(pad);
+          CAPTURE(width);
+          CHECK(FoldedWindowsFit(width, window) == (farthest < 2 * kPixels));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("code that folds windows which do not lie in two words is refused") {
+  Code code;
+  code.descriptors = {Convolution()};
+  Descriptor& d = code.descriptors[0];
+  d.folded = true;
+  d.load.channels = d.load.pitch = 3;
+  d.out_width = 4;
+  d.out_group_words = d.block_pixels = 16;
+  d.in_width = 16;
+  d.in_group_words = 64;
+  d.window.kernel_width = 8;
+  d.window.stride_width = 4;
+  d.window.pad_left = 1;
+  CHECK(code.Check().find("a descriptor folds windows that lie in more than two words") !=
+        std::string::npos);
+  d.window.pad_left = 0;
+  CHECK(code.Check().find("two words") == std::string::npos);
+}
 
 TEST_CASE("CheckCode: what stays within its windows and the chip is code") {
   CHECK(Changed([](Descriptor&) {}) == "");
