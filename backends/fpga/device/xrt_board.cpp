@@ -5,10 +5,14 @@
 #include <xrt/xrt_device.h>
 #include <xrt/xrt_kernel.h>
 
+#include <cerrno>
 #include <cstring>
 #include <exception>
 #include <new>
 #include <optional>
+#include <stdexcept>
+#include <string>
+#include <system_error>
 
 #include "backends/fpga/device/text.hpp"
 #include "runtime/base/round_up.hpp"
@@ -47,18 +51,43 @@ bool IsIndex(const std::string& text) {
   return text.find_first_not_of("0123456789") == std::string::npos;
 }
 
+/// None behind the last.
+std::optional<xrt::device> DeviceAt(unsigned index) {
+  try {
+    return xrt::device(index);
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+}
+
 /// By index or BDF. Not every driver finds a device by its BDF: then those that there are tell
 /// theirs.
 xrt::device OpenDevice(const std::string& name) {
-  if (IsIndex(name)) return xrt::device(static_cast<unsigned>(std::stoul(name)));
   try {
+    if (IsIndex(name)) return xrt::device(static_cast<unsigned>(std::stoul(name)));
     return xrt::device(name);
   } catch (const std::exception&) {
+    std::string others;
     for (unsigned index = 0; index < kMostDevices; ++index) {
-      xrt::device device(index);  // throws behind the last
-      if (device.get_info<xrt::info::device::bdf>() == name) return device;
+      const std::optional<xrt::device> device = DeviceAt(index);
+      if (!device) break;
+      const std::string bdf = device->get_info<xrt::info::device::bdf>();
+      if (bdf == name) return *device;
+      others += (index == 0 ? "" : ", ") + std::to_string(index) + " (" + bdf + ")";
     }
-    throw;
+    if (others.empty()) throw;
+    throw std::runtime_error("there are " + others);
+  }
+}
+
+/// Exclusive: else its registers cannot be read, and another process could start it between.
+xrt::kernel OpenKernel(const xrt::device& device, const xrt::uuid& uuid) {
+  try {
+    return xrt::kernel(device, uuid, isa::kKernelName, xrt::kernel::cu_access_mode::exclusive);
+  } catch (const std::system_error& error) {
+    if (error.code().value() != EBUSY) throw;
+    throw std::runtime_error(std::string(error.what()) +
+                             ": another process has it, or the board holds another image");
   }
 }
 
@@ -113,9 +142,7 @@ Status XrtBoard::OpenObjects(const BoardChoice& choice) {
     std::memcpy(uuid_, uuid.get(), sizeof uuid_);
   }));
   return Caught(kMissing, "no accelerator to be had from the image", choice.xclbin, [&] {
-    // Exclusive: else its registers cannot be read, and another process could start it between.
-    objects_->kernel.emplace(objects_->device, uuid, isa::kKernelName,
-                             xrt::kernel::cu_access_mode::exclusive);
+    objects_->kernel = OpenKernel(objects_->device, uuid);
     objects_->run.emplace(*objects_->kernel);
   });
 }

@@ -105,4 +105,5 @@ TEST_CASE("faults: a board with another image than was loaded is refused in word
   const Fault fault("wrong-uuid");
   const Rig rig(512);
   CHECK(Contains(rig.failure(), "no accelerator to be had from the image"));
+  CHECK(Contains(rig.failure(), "another process has it, or the board holds another image"));
 }

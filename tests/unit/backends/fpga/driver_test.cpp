@@ -198,11 +198,14 @@ TEST_CASE("driver: a device or an image that is not there is named") {
     const Setting device("TENON_FPGA_DEVICE", "7");
     const Rig rig;
     CHECK(rig.failure().find("no device '7'") != std::string::npos);
+    CHECK(rig.failure().find("there are 0 (0000:00:00.0)") != std::string::npos);
   }
   {
     const Setting device("TENON_FPGA_DEVICE", "0000:99:00.0");
     const Rig rig;
     CHECK(rig.failure().find("no device '0000:99:00.0'") != std::string::npos);
+    CHECK(rig.failure().find("there are 0 (0000:00:00.0)") != std::string::npos);
+    CHECK(rig.failure().find("index") == std::string::npos);  // none was asked for
   }
   const Setting timeout("TENON_FPGA_TIMEOUT_S", "soon");
   const Rig rig;
