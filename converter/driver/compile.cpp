@@ -299,6 +299,10 @@ Result<Compiled> CompileMapped(Graph graph, const CompileOptions& options) {
     if (only != nullptr) TENON_RETURN_IF_ERROR(ApplyMemoryProgram(options, *only, compiled));
     TENON_RETURN_IF_ERROR(PlaceGroups(options, compiled));
   }
+  if (options.profile != nullptr && compiled.time.measured) {
+    compiled.time.sources = SourcesOf(compiled.graph, compiled.locations, compiled.arena.steps,
+                                      options.board(), *options.profile);
+  }
   if (options.order.target() > 0 && compiled.time.after > 0) {
     compiled.order.target_met = compiled.time.after <= options.order.target();
   }

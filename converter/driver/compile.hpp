@@ -10,6 +10,7 @@
 
 #include "converter/board/board.hpp"
 #include "converter/ir/pass.hpp"
+#include "converter/profile/prediction_sources.hpp"
 #include "converter/schedule/make_schedule.hpp"
 #include "converter/schedule/program_to_emit.hpp"
 #include "converter/solve/map/optimal_map.hpp"
@@ -85,7 +86,8 @@ struct TimeReport {
   Picoseconds after = 0;
   Picoseconds lower_bound = 0;  ///< no order of these ops takes less
   std::vector<UnitTime> units;
-  bool measured = false;  ///< a profile was used
+  bool measured = false;      ///< a profile was used
+  PredictionSources sources;  ///< set where one was used
 };
 
 struct OrderReport {

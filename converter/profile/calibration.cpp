@@ -153,14 +153,20 @@ std::optional<double> FittedModel::PredictByTerms(const CostTerms& terms) const 
   return ms;
 }
 
-std::optional<double> Calibration::PredictMs(const CostTerms& kernel_terms,
-                                             const CostTerms& kind_terms) const {
+std::optional<Calibration::Prediction> Calibration::Predict(const CostTerms& kernel_terms,
+                                                            const CostTerms& kind_terms) const {
   for (const CostTerms* terms : {&kernel_terms, &kind_terms}) {
     const auto found = models.find(terms->model);
     if (found == models.end()) continue;
-    if (const auto ms = found->second.Predict(*terms)) return ms;
+    if (const auto ms = found->second.Predict(*terms)) return Prediction{*ms, found->second.error};
   }
   return std::nullopt;
+}
+
+std::optional<double> Calibration::PredictMs(const CostTerms& kernel_terms,
+                                             const CostTerms& kind_terms) const {
+  const std::optional<Prediction> prediction = Predict(kernel_terms, kind_terms);
+  return prediction ? std::optional(prediction->ms) : std::nullopt;
 }
 
 Calibration Calibrate(const std::vector<CalibrationSample>& samples) {

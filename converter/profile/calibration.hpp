@@ -45,10 +45,18 @@ struct FittedModel {
 };
 
 struct Calibration {
+  struct Prediction {
+    double ms = 0;
+    double error = 0;  ///< FittedModel::error of the model that predicts
+  };
+
   std::map<std::string, FittedModel> models;  ///< by CostTerms::model; kernels' and kinds'
 
   /// Predicts by the kernel's model, else by the kind's; none if neither was fitted. Never
   /// negative.
+  [[nodiscard]] std::optional<Prediction> Predict(const CostTerms& kernel_terms,
+                                                  const CostTerms& kind_terms) const;
+  /// Returns the time that Predict gives.
   [[nodiscard]] std::optional<double> PredictMs(const CostTerms& kernel_terms,
                                                 const CostTerms& kind_terms) const;
 };

@@ -13,19 +13,23 @@ constexpr double kPicosecondsPerMs = 1e9;
 MeasuredCostModel::MeasuredCostModel(const Profile& profile, const Locations* locations)
     : profile_(profile), locations_(locations), analytic_(profile.threads) {
   struct Sum {
-    double ms = 0;
+    Measured weighted;
     int places = 0;
   };
   std::unordered_map<std::string, Sum> sums;
   for (const ProfileEntry& entry : profile.entries) {
     const std::string key = entry.unit + " " + entry.signature;
-    measured_[key] = entry.durations.mean_ms;
+    measured_[key] = {entry.durations.mean_ms, entry.durations.spread};
     Sum& sum = sums[WithoutStrides(key)];
-    sum.ms += entry.durations.mean_ms * entry.places;
+    sum.weighted.ms += entry.durations.mean_ms * entry.places;
+    sum.weighted.spread += entry.durations.spread * entry.places;
     sum.places += entry.places;
     units_[entry.unit] = true;
   }
-  for (const auto& [key, sum] : sums) measured_without_strides_[key] = sum.ms / sum.places;
+  for (const auto& [key, sum] : sums) {
+    measured_without_strides_[key] = {sum.weighted.ms / sum.places,
+                                      sum.weighted.spread / sum.places};
+  }
 }
 
 MeasuredCostModel::Estimate MeasuredCostModel::EstimateOf(const Graph& graph, const Op& op,
@@ -34,19 +38,21 @@ MeasuredCostModel::Estimate MeasuredCostModel::EstimateOf(const Graph& graph, co
   const ProfileOperands operands(graph, op, locations_);
   const std::string key = unit.name + " " + ProfileSignature(operands, profile_.threads);
   if (const auto found = measured_.find(key); found != measured_.end()) {
-    return {CostSource::kMeasured, found->second};
+    return {CostSource::kMeasured, found->second.ms, found->second.spread};
   }
   // A measured op must not count as unknown just because its layout is not known.
   if (locations_ == nullptr) {
     const auto found = measured_without_strides_.find(WithoutStrides(key));
-    if (found != measured_without_strides_.end()) return {CostSource::kMeasured, found->second};
+    if (found != measured_without_strides_.end()) {
+      return {CostSource::kMeasured, found->second.ms, found->second.spread};
+    }
   }
   const CostTerms terms = KernelTerms(operands, profile_.machine, profile_.threads);
-  const auto ms =
-      profile_.calibration.PredictMs(InNetwork(terms, NetworkBytes(graph), profile_.machine),
-                                     KindTerms(operands, profile_.machine));
-  if (!ms.has_value()) return {};
-  return {CostSource::kCalibrated, *ms};
+  const auto predicted =
+      profile_.calibration.Predict(InNetwork(terms, NetworkBytes(graph), profile_.machine),
+                                   KindTerms(operands, profile_.machine));
+  if (!predicted.has_value()) return {};
+  return {CostSource::kCalibrated, predicted->ms, predicted->error};
 }
 
 double MeasuredCostModel::NetworkBytes(const Graph& graph) const {

@@ -26,10 +26,13 @@ class MeasuredCostModel final : public CostModel {
   /// For a measured or calibrated op, `compute` is the whole time, and `fixed` and `bytes` are 0.
   [[nodiscard]] OpTime TimeOf(const Graph& graph, const Op& op, const Unit& unit) const override;
 
-  /// Contains a time and its source. `ms` is set for measured and calibrated ops.
+  /// Contains a time and its source. The rest is set for measured and calibrated ops.
   struct Estimate {
     CostSource source = CostSource::kAnalytic;
     double ms = 0;
+    /// Expected, relative: the spread of the measurement, or what the calibration is off by on the
+    /// mean of the ops that it was made from.
+    double error = 0;
   };
   [[nodiscard]] Estimate EstimateOf(const Graph& graph, const Op& op, const Unit& unit) const;
 
@@ -37,8 +40,12 @@ class MeasuredCostModel final : public CostModel {
   const Profile& profile_;
   const Locations* locations_;
   AnalyticCostModel analytic_;
-  std::unordered_map<std::string, double> measured_;  ///< ms by signature
-  std::unordered_map<std::string, double> measured_without_strides_;
+  struct Measured {
+    double ms = 0;
+    double spread = 0;
+  };
+  std::unordered_map<std::string, Measured> measured_;  ///< by signature
+  std::unordered_map<std::string, Measured> measured_without_strides_;
   std::unordered_map<std::string, bool> units_;  ///< names of units that were profiled
 
   [[nodiscard]] double NetworkBytes(const Graph& graph) const;

@@ -233,11 +233,19 @@ Json TimeJson(const TimeReport& time) {
                      {"busy_ms_before", Milliseconds(unit.before)},
                      {"busy_ms", Milliseconds(unit.after)}});
   }
-  return {{"source_order_ms", Milliseconds(time.before)},
-          {"ms", Milliseconds(time.after)},
-          {"lower_bound_ms", Milliseconds(time.lower_bound)},
-          {"costs", time.measured ? "measured" : "analytic"},
-          {"units", units}};
+  Json json = {{"source_order_ms", Milliseconds(time.before)},
+               {"ms", Milliseconds(time.after)},
+               {"lower_bound_ms", Milliseconds(time.lower_bound)},
+               {"costs", time.measured ? "measured" : "analytic"},
+               {"sources", nullptr},
+               {"units", units}};
+  if (time.measured) {
+    json["sources"] = {{"measured_ms", Milliseconds(time.sources.measured)},
+                       {"calibrated_ms", Milliseconds(time.sources.calibrated)},
+                       {"analytic_ms", Milliseconds(time.sources.analytic)},
+                       {"op_error", time.sources.op_error}};
+  }
+  return json;
 }
 
 /// Adds the memory that firmware provides in addition to arenas, if it can run the plan.

@@ -80,6 +80,20 @@ void AddAccelerator(const Conversion& conversion, std::string& text) {
   AddBesideAccelerator(conversion, text);
 }
 
+/// Says where the predicted time comes from, and what is expected of it.
+std::string SourceOf(const TimeReport& time) {
+  const PredictionSources& sources = time.sources;
+  const auto total = static_cast<double>(sources.measured + sources.calibrated + sources.analytic);
+  if (!time.measured || total <= 0) return "from the board's figures";
+  const auto share = [&](Picoseconds part) { return 100 * static_cast<double>(part) / total; };
+  std::string text = fmt::format("{:.0f}% measured, {:.0f}% calibrated", share(sources.measured),
+                                 share(sources.calibrated));
+  if (sources.analytic > 0) {
+    text += fmt::format(", {:.0f}% from the board's figures", share(sources.analytic));
+  }
+  return text + fmt::format("; ops are off by {:.0f}% on the mean", 100 * sources.op_error);
+}
+
 /// Compares the table's mapping with the one that a search found.
 void AddOptimal(const MappingReport& report, std::string& text) {
   if (report.mode != MappingMode::kOptimal) return;
@@ -231,9 +245,8 @@ std::string Summary(const Conversion& conversion, bool verbose) {
         Milliseconds(conversion.time.lower_bound));
   }
   if (conversion.time.after > 0) {
-    text +=
-        fmt::format("predicted: {:.3f} ms ({})\n", Milliseconds(conversion.time.after),
-                    conversion.time.measured ? "from measurements" : "from the board's figures");
+    text += fmt::format("predicted: {:.3f} ms ({})\n", Milliseconds(conversion.time.after),
+                        SourceOf(conversion.time));
   }
   AddParallel(conversion, text);
   if (conversion.quantization) {

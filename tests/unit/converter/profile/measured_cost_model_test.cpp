@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "converter/ir/text.hpp"
+#include "converter/profile/prediction_sources.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -40,13 +41,13 @@ struct Subject {
   }
 
   /// Says that the op takes `ms`.
-  void Measure(const char* tensor, double ms) {
+  void Measure(const char* tensor, double ms, double spread = 0) {
     const ProfileOperands operands(graph, Producer(tensor), nullptr);
     ProfileEntry entry;
     entry.signature = ProfileSignature(operands, profile.threads);
     entry.unit = "cpu";
     entry.kernel = operands.kernel();
-    entry.durations = {10, ms, ms, 0};
+    entry.durations = {10, ms, ms, spread};
     entry.kernel_terms = KernelTerms(operands, profile.machine, 1);
     entry.kind_terms = KindTerms(operands, profile.machine);
     ProfiledModel model;
@@ -91,6 +92,36 @@ TEST_CASE("An op of a kind that nobody measured takes what the board says") {
   CHECK_FALSE(time.measured);
   CHECK(time.compute == analytic.compute);
   CHECK(time.bytes == analytic.bytes);
+}
+
+TEST_CASE("A prediction's sources have the times of ops by where they come from, and their error") {
+  Subject subject;
+  subject.Measure("a", 0.25, 0.1);
+  subject.profile.calibration = Calibrate(CalibrationSamples(subject.profile, {}, true));
+  for (auto& [name, fitted] : subject.profile.calibration.models) fitted.error = 0.3;
+  Board board;
+  board.memory_spaces.resize(1);
+  board.memory_spaces[0].holds_arena = true;
+  board.units = {subject.unit};
+  // Measured without strides: where the tensors lie is not known here.
+  Locations locations;
+  locations.tensors.resize(8);
+  const PredictionSources sources =
+      SourcesOf(subject.graph, locations, subject.graph.OpOrder(), board, subject.profile);
+  const OpTime analytic =
+      AnalyticCostModel().TimeOf(subject.graph, subject.Producer("y"), subject.unit);
+  const auto time_of = [&](const char* tensor) {
+    return MeasuredCostModel(subject.profile, &locations)
+        .TimeOf(subject.graph, subject.Producer(tensor), subject.unit)
+        .compute;
+  };
+  CHECK(sources.measured == 250'000'000);
+  CHECK(sources.calibrated == time_of("b"));
+  CHECK(sources.analytic == analytic.Alone(0));
+  const auto measured = static_cast<double>(sources.measured);
+  const auto calibrated = static_cast<double>(sources.calibrated);
+  CHECK(sources.op_error ==
+        doctest::Approx((0.1 * measured + 0.3 * calibrated) / (measured + calibrated)));
 }
 
 TEST_CASE("What one unit was measured at says nothing of another") {
