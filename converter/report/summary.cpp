@@ -94,6 +94,22 @@ std::string SourceOf(const TimeReport& time) {
   return text + fmt::format("; ops are off by {:.0f}% on the mean", 100 * sources.op_error);
 }
 
+/// Adds what is run again and moved because of a limit, and whether something faster may exist.
+void AddProgram(const ProgramReport& program, std::string& text) {
+  if (!program.used) return;
+  text += fmt::format("memory program: {} op(s) run again, {} move(s): {:.3f} ms, once each {:.3f}",
+                      program.repeated, program.moves, Milliseconds(program.time),
+                      Milliseconds(program.time_once));
+  if (program.bound > 0) {
+    text += fmt::format(", none takes less than {:.3f}", Milliseconds(program.bound));
+  }
+  if (program.stopped > 0) {
+    text += fmt::format("; the solver stopped at its limit of nodes in {} of {} window(s)",
+                        program.stopped, program.windows);
+  }
+  text += "\n";
+}
+
 /// Compares the table's mapping with the one that a search found.
 void AddOptimal(const MappingReport& report, std::string& text) {
   if (report.mode != MappingMode::kOptimal) return;
@@ -226,6 +242,7 @@ std::string Summary(const Conversion& conversion, bool verbose) {
   AddInputFormats(conversion.passes, text);
   AddWeights(conversion.weights, text);
   AddSplits(conversion, text);
+  AddProgram(conversion.program, text);
   AddMapping(conversion, text);
   AddAccelerator(conversion, text);
   AddOptimal(conversion.mapping_report, text);

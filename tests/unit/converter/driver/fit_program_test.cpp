@@ -7,6 +7,7 @@
 #include <string>
 
 #include "converter/driver/pipeline.hpp"
+#include "converter/report/summary.hpp"
 #include "tests/support/convert_and_run.hpp"
 #include "tests/support/random_graph.hpp"
 #include "tests/unit/converter/driver/conv_chain.hpp"
@@ -152,6 +153,53 @@ TEST_CASE("Program: random graphs under a tight limit compute the same bits") {
       if (plain.ok()) CHECK(program->time.after <= plain->time.after);
     }
   }
+}
+
+/// Several cheap tensors of different sizes are needed before and behind the bulky middle.
+std::string ManySkips(int skips) {
+  std::string text = R"(input %x: f32[1,1,32,32]
+const %m1: f32[24,1,3,3] = random(1)
+const %m2: f32[24,24,3,3] = random(2)
+const %m3: f32[1,24,3,3] = random(3)
+)";
+  for (int i = 0; i < skips; ++i) {
+    text += fmt::format("const %w{}: f32[{},1,1,1] = random({})\n", i, 3 + 2 * i, 10 + i);
+    text += fmt::format("const %v{}: f32[1,{},1,1] = random({})\n", i, 3 + 2 * i, 20 + i);
+    text += fmt::format("%a{} = conv(%x, %w{})\n", i, i);
+    text += fmt::format("%b{} = conv(%a{}, %v{})\n", i, i, i);
+  }
+  text += "%s0 = binary(%x, %x)\n";
+  for (int i = 0; i < skips; ++i) text += fmt::format("%s{} = binary(%s{}, %b{})\n", i + 1, i, i);
+  text += fmt::format("%c = conv(%s{}, %m1) {{pads=[1,1,1,1]}}\n", skips);
+  text += "%m = conv(%c, %m2) {pads=[1,1,1,1]}\n%e0 = conv(%m, %m3) {pads=[1,1,1,1]}\n";
+  for (int i = 0; i < skips; ++i) {
+    text += fmt::format("%d{} = binary(%a{}, %e{})\n", i, i, i);
+    text += fmt::format("%e{} = conv(%d{}, %v{})\n", i + 1, i, i);
+  }
+  return text + fmt::format("output %e{}\n", skips);
+}
+
+TEST_CASE(
+    "Program: a solver that stops at its limit of nodes leaves a right program, and is named") {
+  const Graph graph = Parsed(ManySkips(5));
+  const Conversion whole = Converted(graph, OneCore(kMuch));
+  const auto inputs = test::RandomInputs(graph, 1);
+  int stopped = 0;
+  for (const int percent : {90, 80, 70, 60}) {
+    CAPTURE(percent);
+    ConvertOptions options = OneCore(whole.memory.arena_bytes * percent / 100);
+    options.compile.program.solve.most_nodes = 0;
+    options.compile.program.solve.relative_gap = 0;
+    options.split.force_program = true;
+    const auto program = ConvertGraph(graph, options);
+    if (!program.ok() || program->program.stopped == 0) continue;
+    ++stopped;
+    CHECK(Outputs(*program, inputs) == Outputs(whole, inputs));
+    CHECK(program->program.stopped <= program->program.windows);
+    CHECK(Summary(*program, false).find("the solver stopped at its limit of nodes in") !=
+          std::string::npos);
+  }
+  CHECK(stopped > 0);
 }
 
 TEST_CASE("Program: the same graph and options give the same bytes") {
