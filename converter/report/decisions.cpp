@@ -3,6 +3,7 @@
 #include <set>
 #include <string>
 
+#include "converter/cost/instruction_bound.hpp"
 #include "converter/emit/firmware_plan.hpp"
 
 namespace tenon::converter {
@@ -310,6 +311,9 @@ Json DecisionsJson(const Conversion& conversion) {
                        {"peak_bytes", {{memory.space, memory.arena_bytes + memory.packed_bytes}}}};
   for (const ArenaBeside& arena : memory.beside) {
     json["predicted"]["peak_bytes"][arena.space] = arena.bytes;
+  }
+  if (const auto bound = BoundInstructions(conversion.plan)) {
+    json["predicted"]["most_instructions"] = bound->most ? Json(*bound->most) : Json(nullptr);
   }
   json["passes"] = PassesJson(conversion);
   json["mapping"] = MappingJson(conversion);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "converter/cost/instruction_bound.hpp"
 #include "converter/emit/decisions_record.hpp"
 #include "runtime/format/plan_check.hpp"
 #include "runtime/format/plan_view.hpp"
@@ -25,6 +26,7 @@ class Inspector {
  public:
   Inspector(const PlanView& plan, size_t program) : plan_(plan), program_(plan.program(program)) {
     MeasureLifetimes();
+    bound_ = BoundInstructions(plan, program_);
   }
 
   /// Describes the file and its first program.
@@ -74,6 +76,11 @@ class Inspector {
     json["tensors"] = Json::array();
     for (size_t i = 0; i < program_.tensor_count(); ++i) json["tensors"].push_back(TensorJson(i));
     json["ops"] = Ops();
+    if (bound_) {
+      json["instructions"] = {{"most", bound_->most ? Json(*bound_->most) : Json(nullptr)},
+                              {"unknown", bound_->unknown},
+                              {"text", Describe(*bound_)}};
+    }
     json["workers"] = Workers();
     json["segments"] = Segments();
     json["channels"] = Channels();
@@ -179,6 +186,15 @@ class Inspector {
     return names;
   }
 
+  /// Adds the bound of one op, and what it is made of.
+  static void AddInstructions(const InstructionBound::Op& op, Json& json) {
+    if (!op.terms) return;
+    Json& entry = json["instructions"];
+    entry["most"] = op.most ? Json(*op.most) : Json(nullptr);
+    entry["model"] = op.terms->model;
+    for (const CostTerm& term : op.terms->terms) entry["terms"][term.name] = term.amount;
+  }
+
   [[nodiscard]] Json Ops() const {
     std::vector<size_t> segment_of(program_.op_count(), 0);
     for (size_t s = 0; s < program_.segment_count(); ++s) {
@@ -199,6 +215,7 @@ class Inspector {
       if (op.workspace >= 0) {
         json["workspace_bytes"] = program_.tensor(static_cast<size_t>(op.workspace)).dims[0];
       }
+      if (bound_) AddInstructions(bound_->ops[i], json);
       ops.push_back(std::move(json));
     }
     return ops;
@@ -289,6 +306,7 @@ class Inspector {
   const PlanView& plan_;
   ProgramView program_;
   std::vector<Lifetime> lifetimes_;
+  std::optional<InstructionBound> bound_;  ///< of plans for Cortex-M cores
 };
 
 std::string Shape(const Json& shape) {
@@ -329,6 +347,10 @@ std::string DescribeInspection(const Json& json) {
   for (const Json& arena : json["arenas"]) {
     text += fmt::format("arena {}: {} bytes (lower bound {})\n", arena["space"].get<std::string>(),
                         arena["bytes"].dump(), arena["lower_bound"].dump());
+  }
+  if (json.contains("instructions")) {
+    text +=
+        fmt::format("instructions a run: {}\n", json["instructions"]["text"].get<std::string>());
   }
   for (const char* side : {"inputs", "outputs"}) {
     for (const Json& port : json[side]) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "converter/cost/instruction_bound.hpp"
+
 namespace tenon::converter {
 namespace {
 
@@ -264,6 +266,9 @@ std::string Summary(const Conversion& conversion, bool verbose) {
   if (conversion.time.after > 0) {
     text += fmt::format("predicted: {:.3f} ms ({})\n", Milliseconds(conversion.time.after),
                         SourceOf(conversion.time));
+  }
+  if (const auto bound = BoundInstructions(conversion.plan)) {
+    text += fmt::format("instructions a run: {}\n", Describe(*bound));
   }
   AddParallel(conversion, text);
   if (conversion.quantization) {

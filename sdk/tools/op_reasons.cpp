@@ -148,6 +148,14 @@ void AddOrder(const Json& decisions, Lines& lines) {
   lines.push_back(text);
 }
 
+/// Adds what the op takes at most on a microcontroller.
+void AddInstructions(const Json& op, Lines& lines) {
+  if (!op.contains("instructions")) return;
+  const Json& most = op["instructions"]["most"];
+  if (most.is_null()) return;
+  lines.push_back(fmt::format("instructions: {} at most", most.get<int64_t>()));
+}
+
 void AddPasses(const Json& decisions, const std::string& name, Lines& lines) {
   for (const Json& pass : decisions["passes"]) {
     for (const Json& entry : pass["declined"]) {
@@ -164,6 +172,7 @@ std::vector<std::string> ReasonsOf(const Json& plan, size_t op,
                                    const std::vector<PredictedTime>& times) {
   Lines lines;
   AddPlace(plan, op, lines);
+  AddInstructions(plan["ops"][op], lines);
   const Json& decisions = plan["decisions"];
   if (decisions.is_null()) {
     lines.push_back(

@@ -101,6 +101,31 @@ foreach(model "${kws}/kws_int8" "${resnet8}/resnet8_int8" "${ad01}/ad01_int8")
   endforeach()
 endforeach()
 
+# What a plan says that it takes at most is no less than what is counted, and at most 1.15 times as much.
+function(firmware_bound name model)
+  add_test(NAME firmware_${name}_bound_test COMMAND "${Python3_EXECUTABLE}"
+    "${CMAKE_CURRENT_SOURCE_DIR}/instruction_bound_test.py" --tenon "${TENON_HOST_TOOLS}/tenon"
+    --runner "$<TARGET_FILE:firmware_runner>" --board ${CMAKE_SYSTEM_PROCESSOR} ${ARGN}
+    "${shared_models}/${model}")
+  set_tests_properties(firmware_${name}_bound_test PROPERTIES LABELS quick TIMEOUT 600
+    SKIP_RETURN_CODE 77)
+endfunction()
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^cortex-m(4|7|33|55)$")
+  firmware_bound(kws_int8 ${kws}/kws_int8.tflite)
+  firmware_bound(kws_qdq ${kws}/model_qdq.onnx)
+  firmware_bound(kws_patches ${kws}/kws_int8.tflite --option=--memory-limit=sram=6643 ${sram_alone})
+  firmware_bound(resnet8_int8 ${resnet8}/resnet8_int8.tflite)
+  firmware_bound(resnet8_qdq ${resnet8}/model_qdq.onnx)
+  firmware_bound(resnet8_patches ${resnet8}/resnet8_int8.tflite --option=--memory-limit=sram=23K
+    ${sram_alone})
+  firmware_bound(ad01_int8 ${ad01}/ad01_int8.tflite)
+  firmware_bound(ad01_qdq ${ad01}/model_qdq.onnx)
+  firmware_bound(vww ../field-models/mlperf_vww/vww_96_int8.tflite)
+  firmware_bound(sww ../field-models/mlperf_sww/strm_ww_int8.tflite)
+  firmware_bound(okay_nabu ../field-models/microwakeword/okay_nabu.tflite)
+  firmware_bound(hey_jarvis ../field-models/microwakeword/hey_jarvis.tflite)
+endif()
+
 # Streams, step by step; an arena of half of what TFLite-Micro takes (docs/results-firmware.md).
 foreach(word "okay_nabu 12952" "hey_jarvis 9904")
   separate_arguments(word)

@@ -39,7 +39,7 @@ CONVERTER_FLOORS = {
     "import": "ir",
     "driver": "import quantize fold emit code stage schedule split layout profile map cost passes"
               " fuse solve board ir",
-    "report": "driver emit quantize",
+    "report": "driver emit quantize cost",
     "api": "report driver import fold emit measure profile map solve board",
 }
 # What else some of them include.

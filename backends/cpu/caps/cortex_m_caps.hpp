@@ -28,6 +28,14 @@ namespace tenon::cpu::cortex_m {
 inline constexpr int64_t kMostDepth = 1 << 16;
 /// Is the largest number of taps of a depthwise convolution: pointers to them are on the stack.
 inline constexpr int64_t kMostDepthwiseTaps = 64;
+/// Is the number of outputs of a block of products.
+inline constexpr int kBlockOutputs = 8;
+/// Is the largest number of positions (pixels, rows of a matrix) of a block.
+inline constexpr int kBlockPixels = 64;
+/// Is the largest number of channels and pixels of a block of a depthwise convolution.
+inline constexpr int kBlockChannels = 16;
+inline constexpr int kDepthwisePixels = 32;
+
 /// Returns how many windows of x a convolution gathers at once in a workspace of `bytes`.
 [[nodiscard]] int GatheredPixels(const OpCall& conv, size_t bytes);
 

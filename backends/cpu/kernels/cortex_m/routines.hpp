@@ -9,17 +9,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "backends/cpu/caps/cortex_m_caps.hpp"
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::cortex_m {
-
-/// Is the number of outputs of a block of products.
-inline constexpr int kBlockOutputs = 8;
-/// Is the largest number of positions (pixels, rows of a matrix) of a block.
-inline constexpr int kBlockPixels = 64;
-/// Is the largest number of channels and pixels of a block of a depthwise convolution.
-inline constexpr int kBlockChannels = 16;
-inline constexpr int kDepthwisePixels = 32;
 
 // The members have no initial values: writing zeros that are then overwritten costs a call on small
 // cores.

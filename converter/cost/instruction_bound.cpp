@@ -1,0 +1,117 @@
+#include "converter/cost/instruction_bound.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "converter/cost/instruction_terms.hpp"
+#include "runtime/base/span.hpp"
+
+namespace tenon::converter {
+namespace {
+
+struct Term {
+  std::string_view name;
+  double instructions = 0;
+};
+
+/// What each unit of a model's terms takes at most.
+struct Model {
+  static constexpr size_t kMostTerms = 48;
+  std::string_view name;
+  Term terms[kMostTerms];
+};
+
+#define TENON_INSTRUCTIONS(name, ...) {name, {__VA_ARGS__}},
+constexpr Model kHelium[] = {
+#include "converter/cost/instructions_helium.inc"
+};
+constexpr Model kDsp[] = {
+#include "converter/cost/instructions_dsp.inc"
+};
+#undef TENON_INSTRUCTIONS
+
+/// Returns none if the table lacks one of the terms.
+std::optional<int64_t> MostOf(Span<const Model> table, const CostTerms& terms) {
+  const auto* const model = std::find_if(
+      table.begin(), table.end(), [&](const Model& entry) { return entry.name == terms.model; });
+  if (model == table.end()) return std::nullopt;
+  double most = 0;
+  for (const CostTerm& term : terms.terms) {
+    const auto* const row =
+        std::find_if(std::begin(model->terms), std::end(model->terms),
+                     [&](const Term& entry) { return entry.name == term.name; });
+    if (row == std::end(model->terms)) return std::nullopt;
+    most += row->instructions * term.amount;
+  }
+  return static_cast<int64_t>(std::ceil(most));
+}
+
+/// Returns the table of the set of kernels that the plan has; empty if it has neither.
+Span<const Model> TableOf(const PlanView& plan, const ProgramView& program) {
+  for (size_t i = 0; i < program.op_count(); ++i) {
+    const std::string_view kernel = plan.kernel(program.op(i).kernel);
+    if (kernel.find(".helium") != std::string_view::npos) return kHelium;
+    if (kernel.find(".dsp") != std::string_view::npos) return kDsp;
+  }
+  return {};
+}
+
+KernelCallFacts FactsOf(const ProgramView& program, const OpInfo& op) {
+  KernelCallFacts facts;
+  if (op.workspace >= 0) {
+    const TensorInfo workspace = program.tensor(static_cast<size_t>(op.workspace));
+    facts.workspace_bytes = static_cast<size_t>(workspace.dims[0]);
+  }
+  constexpr uint64_t kWord = 4;
+  const auto is_aligned = [&](int32_t id) {
+    if (id < 0) return true;
+    const TensorInfo tensor = program.tensor(static_cast<size_t>(id));
+    return (program.storage(tensor.storage).offset + tensor.offset) % kWord == 0;
+  };
+  facts.has_aligned_words =
+      op.inputs.size() > 0 && is_aligned(op.inputs[0]) && is_aligned(op.outputs[0]);
+  return facts;
+}
+
+}  // namespace
+
+std::optional<InstructionBound> BoundInstructions(const PlanView& plan,
+                                                  const ProgramView& program) {
+  const Span<const Model> table = TableOf(plan, program);
+  if (table.size() == 0) return std::nullopt;
+  InstructionBound bound;
+  CostTerms run;
+  run.model = "run";
+  run.Add("start", 1);
+  bound.most = MostOf(table, run);
+  for (size_t i = 0; i < program.op_count(); ++i) {
+    const ProfileOperands operands(plan, program, i);
+    InstructionBound::Op& op = bound.ops.emplace_back();
+    op.terms = InstructionTerms(operands, FactsOf(program, program.op(i)));
+    if (op.terms) op.most = MostOf(table, *op.terms);
+    if (!op.most) {
+      bound.most.reset();
+      const std::string name = op.terms ? op.terms->model : operands.kernel();
+      if (std::find(bound.unknown.begin(), bound.unknown.end(), name) == bound.unknown.end()) {
+        bound.unknown.push_back(name);
+      }
+    } else if (bound.most) {
+      *bound.most += *op.most;
+    }
+  }
+  return bound;
+}
+
+std::optional<InstructionBound> BoundInstructions(const std::vector<uint8_t>& plan) {
+  const auto view = PlanView::Open({plan.data(), plan.size()}, /*skip_section_crc=*/true);
+  if (!view.ok() || view->program_count() == 0) return std::nullopt;
+  return BoundInstructions(*view, view->program(0));
+}
+
+std::string Describe(const InstructionBound& bound) {
+  if (bound.most) return fmt::format("at most {}", *bound.most);
+  return fmt::format("no bound is known for {}", fmt::join(bound.unknown, ", "));
+}
+
+}  // namespace tenon::converter
