@@ -49,13 +49,32 @@ namespace tenon {
   return static_cast<int32_t>(((product >> (right - 1)) + 1) >> 1);
 }
 
+/// Nearest whole number, halves to even, by additions: for cores whose library would round in many
+/// steps. From 2^23 on floats are whole.
+[[nodiscard]] inline float NearestByAdding(float x) {
+  constexpr float kWhole = 8388608.0F;
+  const float magnitude = x < 0.0F ? -x : x;
+  const float rounded = (magnitude + kWhole) - kWhole;
+  const float nearest = magnitude < kWhole ? rounded : magnitude;
+  return x < 0.0F ? -nearest : nearest;
+}
+
+/// Nearest whole number, halves to even.
+[[nodiscard]] inline float NearestEven(float x) {
+#if defined(__ARM_ARCH) && !defined(__ARM_FEATURE_DIRECTED_ROUNDING)
+  return NearestByAdding(x);
+#else
+  return std::nearbyint(x);
+#endif
+}
+
 /// Nearest integer, halves to even, kept within +-2^24 (far past every 8- and 16-bit type); NaN
 /// gives 0.
 [[nodiscard]] inline int32_t RoundHalfEven(float x) {
   constexpr float kMost = 16777216.0F;
   if (!(x > -kMost)) return x <= -kMost ? -16777216 : 0;
   if (x > kMost) return 16777216;
-  return static_cast<int32_t>(std::nearbyint(x));
+  return static_cast<int32_t>(NearestEven(x));
 }
 
 /// The same with halves away from zero.

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
@@ -64,6 +65,19 @@ TEST_CASE("Requantize: floats go to the nearest integer, halves to even or away 
   CHECK(RoundHalfAway(0.5F) == 1);
   CHECK(RoundHalfAway(-2.5F) == -3);
   CHECK(RoundHalfAway(0.49999997F) == 0);
+}
+
+TEST_CASE("Requantize: additions round as the library does") {
+  for (const float x : {0.0F, 0.25F, 0.5F, 0.75F, 1.5F, 2.5F, 0.49999997F, 1.4999999F, 4194303.5F,
+                        4194304.5F, 8388607.5F, 8388608.0F, 16777216.0F}) {
+    for (const float value : {x, -x}) CHECK(NearestByAdding(value) == std::nearbyint(value));
+  }
+  uint32_t bits = 1;
+  for (int i = 0; i < 100000; ++i) {
+    bits = bits * 1664525U + 1013904223U;
+    const float value = static_cast<float>(static_cast<int32_t>(bits)) / 4096.0F;
+    REQUIRE(NearestByAdding(value) == std::nearbyint(value));
+  }
 }
 
 TEST_CASE("Requantize: floats far outside give bounds that hold every sum, NaN gives 0") {
