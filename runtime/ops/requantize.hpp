@@ -61,7 +61,8 @@ namespace tenon {
 
 /// Nearest whole number, halves to even.
 [[nodiscard]] inline float NearestEven(float x) {
-#if defined(__ARM_ARCH) && !defined(__ARM_FEATURE_DIRECTED_ROUNDING)
+#if defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M' && \
+    (!defined(__ARM_FP) || (__ARM_FP == 4 && __ARM_ARCH == 7))  // no FPU, or FPv4
   return NearestByAdding(x);
 #else
   return std::nearbyint(x);
