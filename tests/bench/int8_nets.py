@@ -4,7 +4,8 @@ for timing and for tests of accelerators. The same name gives the same bytes.
 
   int8_nets.py NET FILE.onnx
 
-NET: resnet18, resnet18mixed (its first and last convolution are float), resnet50, mobilenet1, mobilenet2, squeezenet, or one convolution:
+NET: resnet18, resnet18mixed (its first and last convolution are float), resnet50, mobilenet1, mobilenet2, squeezenet, scratch (maps larger
+     than the accelerator's chip that two layers read), or one convolution:
      convKxK/INPUTS-OUTPUTS/HxW, for example conv3x3/64-64/56x56
 """
 import pathlib
@@ -207,6 +208,14 @@ def squeezenet():
     return net.model(net.mean(net.conv(x, 1000, 1)))
 
 
+def scratch():
+    """A block with a sum whose maps of 1.6 MB each the accelerator's chip does not hold."""
+    net = Network()
+    x = net.conv(net.input(64, 160, 160), 64, 1)
+    y = net.conv(net.conv(x, 64, 3), 64, 1, relu=False, weaker=LAST)
+    return net.model(net.conv(net.max_pool(net.add(y, x, relu=True)), 64, 1))
+
+
 def single(name):
     match = re.fullmatch(r"conv(\d+)x\1/(\d+)-(\d+)/(\d+)x(\d+)", name)
     if match is None:
@@ -217,7 +226,7 @@ def single(name):
 
 
 NETS = {"resnet18": lambda: resnet(18), "resnet18mixed": lambda: resnet(18, mixed=True), "resnet50": lambda: resnet(50), "mobilenet1": mobilenet1,
-        "mobilenet2": mobilenet2, "squeezenet": squeezenet}
+        "mobilenet2": mobilenet2, "squeezenet": squeezenet, "scratch": scratch}
 
 if __name__ == "__main__":
     if len(sys.argv) != 3:
