@@ -96,6 +96,10 @@ Status ReadInputs(const ConvertRequest& request, ConvertOptions& options) {
   TENON_RETURN_IF_ERROR(CheckShapes(request));
   options.import.shapes = request.shapes;
   options.import.caffemodel = request.caffemodel;
+  options.import.corners_by_sizes = request.align_corners == "sizes";
+  if (!options.import.corners_by_sizes && request.align_corners != "scales") {
+    return UsageError("no place of corners '{}': scales or sizes", request.align_corners);
+  }
   if (request.max_memory < 0) return UsageError("max memory {} < 0", request.max_memory);
   options.import.max_memory = request.max_memory;
   for (const auto& [name, constant] : request.freeze) {
@@ -262,7 +266,9 @@ Result<ConvertedPlan> ConvertModel(const ConvertRequest& request) {
     plan.decisions_json = decisions.dump(2) + "\n";
     plan.details = Summary(conversion, /*verbose=*/true);
   }
-  const std::string warnings = CalibrationWarnings(request, conversion);
+  std::string warnings;
+  for (const std::string& warning : conversion.warnings) warnings += "warning: " + warning + "\n";
+  warnings += CalibrationWarnings(request, conversion);
   plan.summary = Summary(conversion, /*verbose=*/false) + warnings;
   if (!plan.details.empty()) plan.details += warnings;
   plan.ops_imported = conversion.ops_imported;

@@ -408,9 +408,14 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
 
 Result<Conversion> Convert(const ConvertOptions& options) {
   if (options.progress) options.progress("reading", 0, 4);
-  TENON_ASSIGN_OR_RETURN(Graph graph, ImportModel(options.model, options.import, FoldTensors));
+  std::vector<std::string> warnings;
+  ImportOptions import = options.import;
+  import.warnings = &warnings;
+  TENON_ASSIGN_OR_RETURN(Graph graph, ImportModel(options.model, import, FoldTensors));
   TENON_RETURN_IF_ERROR(TieStates(options.states, graph));
-  return ConvertGraph(std::move(graph), options);
+  TENON_ASSIGN_OR_RETURN(Conversion conversion, ConvertGraph(std::move(graph), options));
+  conversion.warnings = std::move(warnings);
+  return conversion;
 }
 
 }  // namespace tenon::converter

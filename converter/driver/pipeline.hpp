@@ -60,7 +60,8 @@ struct OpBesideAccelerator {
 
 struct Conversion : CompileReport {
   std::vector<uint8_t> plan;
-  std::string graph_text;  ///< the final graph, for -v
+  std::string graph_text;             ///< the final graph, for -v
+  std::vector<std::string> warnings;  ///< of the importer
   std::vector<PassReport> passes;
   WeightsReport weights;
   SplitReport op_splits;

@@ -26,6 +26,11 @@ struct ImportOptions {
   std::map<std::string, Frozen> freeze;
   /// Weights of a Caffe network (`--caffemodel`); empty: beside its text.
   std::filesystem::path caffemodel;
+  /// Where align_corners of ONNX's Resize puts the last corner if a scale gives no whole size
+  /// (`--align-corners`): at the last element instead of where ONNX's text has it.
+  bool corners_by_sizes = false;
+  /// Gets what the user should know of the model though it can be imported. May be null.
+  std::vector<std::string>* warnings = nullptr;
   /// Bytes that constants may take during conversion (`--max-memory`); 0: see ConstantLimit.
   int64_t max_memory = 0;
 };

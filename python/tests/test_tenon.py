@@ -96,6 +96,14 @@ class ConversionTest(WithPlan):
             tenon.convert(DIGITS / "digits.onnx", self.path / "x.tenon", board="x86-64", bach=1)
         self.assertIn("--bach", str(caught.exception))
 
+    def test_a_words_option_reaches_the_command(self):
+        tenon.convert(DIGITS / "digits.onnx", self.path / "x.tenon", board="x86-64", batch=1,
+                      align_corners="sizes")
+        with self.assertRaises(tenon.UsageError) as caught:
+            tenon.convert(DIGITS / "digits.onnx", self.path / "x.tenon", board="x86-64", batch=1,
+                          align_corners="middle")
+        self.assertIn("--align-corners", str(caught.exception))
+
     def test_quantises_with_an_iterable_of_arrays(self):
         images = numpy.load(DIGITS / "held_out_images.npy")[:32]
         quantized = self.path / "int8.tenon"

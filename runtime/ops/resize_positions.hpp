@@ -47,10 +47,9 @@ struct ResizeAxis {
   return (position + 0.5F) / axis.scale - 0.5F;
 }
 
-/// The input position that output position `o` takes its element from.
+/// The input position nearest to a coordinate.
 [[nodiscard]] inline int NearestPosition(const ResizeAttributes& attributes, const ResizeAxis& axis,
-                                         int o) {
-  const float coordinate = ResizeCoordinate(attributes.coordinates, axis, o);
+                                         float coordinate) {
   const float below = std::floor(coordinate);
   const float fraction = coordinate - below;
   bool up = false;
@@ -70,6 +69,12 @@ struct ResizeAxis {
   return axis.Clamp(static_cast<int>(below) + (up ? 1 : 0));
 }
 
+/// The input position that output position `o` takes its element from.
+[[nodiscard]] inline int NearestPosition(const ResizeAttributes& attributes, const ResizeAxis& axis,
+                                         int o) {
+  return NearestPosition(attributes, axis, ResizeCoordinate(attributes.coordinates, axis, o));
+}
+
 /// The input positions that one output position is made of, times `step`, and their weights.
 template <int kTaps>
 struct ResizeTaps {
@@ -77,11 +82,11 @@ struct ResizeTaps {
   float weight[kTaps];
 };
 
-inline void FindResizeTaps(const ResizeAttributes& attributes, const ResizeAxis& axis, int o,
-                           ptrdiff_t step, ResizeTaps<2>& taps) {
+/// Those around a coordinate.
+inline void FindResizeTaps(const ResizeAttributes& /*attributes*/, const ResizeAxis& axis,
+                           float coordinate, ptrdiff_t step, ResizeTaps<2>& taps) {
   // Beyond the edges lie the edges' own values, so that the coordinate may as well stop there.
   const auto last = static_cast<float>(axis.in - 1);
-  float coordinate = ResizeCoordinate(attributes.coordinates, axis, o);
   coordinate = coordinate < 0.0F ? 0.0F : (coordinate > last ? last : coordinate);
   const auto below = static_cast<int>(coordinate);
   const float fraction = coordinate - static_cast<float>(below);
@@ -92,10 +97,9 @@ inline void FindResizeTaps(const ResizeAttributes& attributes, const ResizeAxis&
 }
 
 /// Cubic convolution (Keys, 1981) with the parameter `cubic_a`.
-inline void FindResizeTaps(const ResizeAttributes& attributes, const ResizeAxis& axis, int o,
-                           ptrdiff_t step, ResizeTaps<4>& taps) {
+inline void FindResizeTaps(const ResizeAttributes& attributes, const ResizeAxis& axis,
+                           float coordinate, ptrdiff_t step, ResizeTaps<4>& taps) {
   const float a = attributes.cubic_a;
-  const float coordinate = ResizeCoordinate(attributes.coordinates, axis, o);
   const float floor = std::floor(coordinate);
   const auto below = static_cast<int>(floor);
   const float t = coordinate - floor;
@@ -114,6 +118,14 @@ inline void FindResizeTaps(const ResizeAttributes& attributes, const ResizeAxis&
   }
   if (attributes.exclude_outside == 0) return;
   for (float& weight : taps.weight) weight /= sum;
+}
+
+/// Those that output position `o` is made of.
+template <int kTaps>
+void FindResizeTaps(const ResizeAttributes& attributes, const ResizeAxis& axis, int o,
+                    ptrdiff_t step, ResizeTaps<kTaps>& taps) {
+  const float coordinate = ResizeCoordinate(attributes.coordinates, axis, o);
+  FindResizeTaps(attributes, axis, coordinate, step, taps);
 }
 
 }  // namespace tenon

@@ -239,6 +239,9 @@ ConvertRequest ToRequest(const ConvertCommand& options) {
     request.input_formats.push_back(SplitAssignment(argument, "--input-format"));
     record("input-format", argument);
   }
+  if (request.align_corners != ConvertRequest{}.align_corners) {
+    record("align-corners", request.align_corners);
+  }
   record("weights", request.weights);
   request.order = OrderOf(options.order);
   request.order_budget = options.order_budget;
@@ -313,6 +316,14 @@ void AddConvertOptions(CLI::App& command, ConvertCommand& options) {
       ->group("Shapes");
   command.add_option("--freeze", options.freeze, "NAME=FILE.npy: makes an input a constant")
       ->allow_extra_args(false)
+      ->group("Shapes");
+  command
+      .add_option("--align-corners", options.request.align_corners,
+                  "ONNX's Resize with align_corners and a scale that gives no whole size: the last "
+                  "corner by the scales, as ONNX's text has it, or by the sizes, as ONNX Runtime, "
+                  "OpenVINO and PyTorch do")
+      ->check(CLI::IsMember({"scales", "sizes"}))
+      ->capture_default_str()
       ->group("Shapes");
   command
       .add_option("--state", options.states,

@@ -29,6 +29,7 @@ class Model:
     def __init__(self, seed):
         self.random = np.random.default_rng(seed)
         self.inputs, self.constants, self.nodes, self.outputs = {}, [], [], []
+        self.opset, self.options = 17, []
 
     def pick(self, *choices):
         return choices[self.random.integers(len(choices))]
@@ -63,7 +64,7 @@ class Model:
                   for name, array in self.inputs.items()]
         outputs = [onnx.ValueInfoProto(name=name) for name in self.outputs]
         graph = helper.make_graph(self.nodes, "random", values, outputs, self.constants)
-        opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+        opsets = [helper.make_opsetid("", self.opset), helper.make_opsetid("com.microsoft", 1)]
         model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
         # Output types are ONNX's own inference's.
         inferred = onnx.shape_inference.infer_shapes(model)
@@ -278,15 +279,59 @@ def dynamic(m):
             direction="forward" if ways == 1 else "bidirectional")
 
 
+def resize(m):
+    """By scales, most of which give no whole size, as ONNX Runtime has them."""
+    m.opset, m.options = 19, ["--align-corners=sizes"]
+    mode = m.pick("nearest", "linear", "cubic")
+    coordinates = m.pick("align_corners", "half_pixel_symmetric", "half_pixel", "asymmetric",
+                         "tf_crop_and_resize")
+    x = m.floats(m.below(3), m.below(4), m.below(9, 3), m.below(9, 3))
+    scales = m.random.uniform(0.4, 2.6, 2)
+    while any(int(size * scale) == size for size, scale in zip(x.shape[2:], scales)):
+        scales = m.random.uniform(0.4, 2.6, 2)  # what keeps its size ONNX Runtime copies
+    inputs = [m.input(x), "", m.constant(np.float32([1, 1, *scales]))]
+    attributes = dict(mode=mode, coordinate_transformation_mode=coordinates)
+    if mode == "nearest":
+        attributes["nearest_mode"] = m.pick("floor", "ceil", "round_prefer_floor")
+    if coordinates == "tf_crop_and_resize":
+        if mode == "cubic":
+            attributes["mode"] = "linear"
+        begins, ends = m.random.uniform(-0.3, 0.4, 2), m.random.uniform(0.8, 1.4, 2)
+        inputs[1] = m.constant(np.float32([0, 0, *begins, 1, 1, *ends]))
+        inputs[2] = ""
+        # A dimension that keeps its size ONNX Runtime takes whole, whatever its region.
+        sizes = [m.pick(*(i for i in range(1, 9) if i != size)) for size in x.shape[2:]]
+        inputs.append(m.constant(np.array([*x.shape[:2], *sizes], np.int64)))
+        attributes["extrapolation_value"] = 0.5
+    m.outputs += m.node("Resize", inputs, **attributes)
+
+
+def conv_integer(m):
+    """Its zero point is made when it runs."""
+    group = m.pick(1, 1, 2)
+    channels = group * m.below(4)
+    kernel = [m.below(4), m.below(4)]
+    quantized, _, zero = m.node("DynamicQuantizeLinear",
+                                [m.input(m.floats(m.below(3), channels, m.below(9, 4), 7))], 3)
+    weights = m.random.integers(-128, 128, (group * m.below(5), channels // group, *kernel))
+    inputs = [quantized, m.constant(weights.astype(np.int8)), zero]
+    if m.below(3) == 1:
+        inputs.append(m.constant(np.int8(m.below(9, -9))))
+    sums, = m.node("ConvInteger", inputs, kernel_shape=kernel, group=group,
+                   strides=[m.below(3), m.below(3)], dilations=[m.below(3), 1],
+                   pads=[m.below(3, 0) for _ in range(4)])
+    m.outputs += m.node("Cast", [sums], to=TensorProto.INT64)
+
+
 KINDS = [recurrent, recurrent, conv_transpose, conv_transpose, einsum, gather, scatter, extremes,
-         triangles, spectrum, losses, sorting, unpooling, suppression, dynamic]
+         triangles, spectrum, losses, sorting, unpooling, suppression, dynamic, resize, conv_integer]
 
 
 def run_ours(tenon, folder, model):
     """Outputs by name; nothing where the model is refused."""
     plan = os.path.join(folder, "model.tenon")
     converted = subprocess.run([tenon, "convert", os.path.join(folder, "model.onnx"), "-o", plan,
-                                "--board", "x86-64", "-q"], capture_output=True, text=True)
+                                "--board", "x86-64", "-q", *model.options], capture_output=True, text=True)
     if converted.returncode == 3:
         return None, converted.stderr
     if converted.returncode != 0:

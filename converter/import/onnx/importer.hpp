@@ -35,6 +35,7 @@ class Importer {
   /// Tensors by the model's own value names.
   [[nodiscard]] const std::unordered_map<std::string, TensorId>& values() const { return values_; }
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
+  [[nodiscard]] const ImportOptions& options() const { return options_; }
 
   // --- for Lowering ---------------------------------------------------------------------------
   /// Tensor of a value; an initialiser becomes a constant when it is first asked for.

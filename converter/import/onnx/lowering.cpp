@@ -16,6 +16,12 @@ using onnx::AttributeProto;
 const std::string& Lowering::op_type() const { return node_.op_type(); }
 Graph& Lowering::graph() { return importer_.graph(); }
 const std::filesystem::path& Lowering::folder() const { return importer_.folder(); }
+const ImportOptions& Lowering::options() const { return importer_.options(); }
+
+void Lowering::Warn(std::string_view problem) {
+  if (options().warnings == nullptr) return;
+  options().warnings->push_back(fmt::format("node '{}' ({}): {}", name_, op_type(), problem));
+}
 
 // --- operands
 // -------------------------------------------------------------------------------------

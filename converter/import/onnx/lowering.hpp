@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "converter/import/import_options.hpp"
 #include "converter/import/onnx/tensor_data.hpp"
 #include "converter/ir/graph.hpp"
 
@@ -39,6 +40,9 @@ class Lowering {
   [[nodiscard]] Graph& graph();
   /// Folder of the model, for external data of constants.
   [[nodiscard]] const std::filesystem::path& folder() const;
+  [[nodiscard]] const ImportOptions& options() const;
+  /// Tells the user something of the node that may not be as expected though it converts.
+  void Warn(std::string_view problem);
 
   // --- operands -----------------------------------------------------------------------------
   [[nodiscard]] int InputCount() const;

@@ -91,6 +91,9 @@ struct ConvertRequest {
   std::vector<std::pair<std::string, std::string>> states;
   /// An input's name, and how a device delivers it: "u8,nhwc,mean=M,scale=S" (docs/inputs.md).
   std::vector<std::pair<std::string, std::string>> input_formats;
+  /// Where align_corners of ONNX's Resize puts the last corner if a scale gives no whole size: by
+  /// the "scales", as ONNX's text says, or by the "sizes", as ONNX Runtime and PyTorch do.
+  std::string align_corners = "scales";
   std::string weights = "model";  ///< how they are stored: "model", "f32", "f16" or "int8"
 
   enum class Order {

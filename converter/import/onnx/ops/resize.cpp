@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "converter/import/onnx/ops/ops.hpp"
+#include "converter/import/onnx/ops/resize_by_weights.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -18,11 +19,12 @@ Result<ResizeMode> ReadMode(Lowering& node) {
 
 Result<CoordinateMode> ReadCoordinates(Lowering& node) {
   const std::string mode = node.Text("coordinate_transformation_mode", "half_pixel");
-  // They differ only where a scale gives no whole size, which CheckSymmetric refuses.
+  // They differ only where a scale gives no whole size, which EmitSymmetricResize is for.
   if (mode == "half_pixel" || mode == "half_pixel_symmetric") return CoordinateMode::kHalfPixel;
   if (mode == "pytorch_half_pixel") return CoordinateMode::kPytorchHalfPixel;
   if (mode == "align_corners") return CoordinateMode::kAlignCorners;
   if (mode == "asymmetric") return CoordinateMode::kAsymmetric;
+  if (mode == "tf_crop_and_resize") return CoordinateMode::kAlignCorners;  // of its regions
   return InputError("coordinate_transformation_mode '{}' is not supported", mode);
 }
 
@@ -89,10 +91,11 @@ Status SetSizes(ResizeAttributes& attributes, const Shape& x, const std::vector<
   return {};
 }
 
-/// With scales, align_corners maps o to o * (in - 1) / (in * scale - 1), where `in * scale` need
-/// not be the output's length; our op's uses the length. Where the two differ, the same mapping is
-/// written as an asymmetric one with the scale (in * scale - 1) / (in - 1).
-void AlignToScaledCorners(ResizeAttributes& attributes, const Shape& x) {
+/// With scales, ONNX's text maps o to o * (in - 1) / (in * scale - 1), where `in * scale` need not
+/// be the output's length, which our op takes, as ONNX Runtime, OpenVINO and what exports models
+/// do. Where the two differ and the text is wanted, the same mapping is written as an asymmetric
+/// one with the scale (in * scale - 1) / (in - 1).
+void AlignCorners(Lowering& node, ResizeAttributes& attributes, const Shape& x) {
   const auto scaled = [&](int32_t axis) {
     return static_cast<float>(x[axis]) * attributes.scales[axis];
   };
@@ -101,6 +104,10 @@ void AlignToScaledCorners(ResizeAttributes& attributes, const Shape& x) {
     whole &= scaled(i) == static_cast<float>(attributes.sizes[i]);
   }
   if (whole || attributes.coordinates != CoordinateMode::kAlignCorners) return;
+  if (node.options().corners_by_sizes) return;
+  node.Warn(
+      "align_corners with a scale that gives no whole size: as ONNX's text has it; ONNX Runtime "
+      "and PyTorch take the whole size: --align-corners=sizes");
   attributes.coordinates = CoordinateMode::kAsymmetric;
   for (int32_t i = 0; i < x.rank; ++i) {
     // One element on either side: the only coordinate is 0.
@@ -110,17 +117,14 @@ void AlignToScaledCorners(ResizeAttributes& attributes, const Shape& x) {
 }
 
 /// half_pixel_symmetric is half_pixel where the scaled size is whole.
-Status CheckSymmetric(Lowering& node, const ResizeAttributes& attributes, const Shape& x) {
+bool IsSymmetricApart(Lowering& node, const ResizeAttributes& attributes, const Shape& x) {
   const std::string mode = node.Text("coordinate_transformation_mode", "half_pixel");
-  if (mode != "half_pixel_symmetric") return {};
+  if (mode != "half_pixel_symmetric") return false;
   for (int32_t i = 0; i < x.rank; ++i) {
     const float scaled = static_cast<float>(x[i]) * attributes.scales[i];
-    if (scaled != static_cast<float>(attributes.sizes[i])) {
-      return InputError(
-          "half_pixel_symmetric with a scale that gives no whole size is not supported");
-    }
+    if (scaled != static_cast<float>(attributes.sizes[i])) return true;
   }
-  return {};
+  return false;
 }
 
 /// One scale for all axes (opset 18), such that no size is larger, or none smaller, than asked.
@@ -273,9 +277,38 @@ Status LowerAsymmetric(Lowering& node, const std::vector<float>& scales) {
 }
 
 Status CheckPolicies(Lowering& node) {
-  // The region of interest and extrapolation matter to tf_crop_and_resize only, which is refused.
-  node.Ignore({"extrapolation_value"});
   if (node.Flag("antialias", false)) return InputError("antialias is not supported");
+  return {};
+}
+
+/// The regions of tf_crop_and_resize, one for each of `axes`; empty in all other modes, to which
+/// the input does not matter.
+Result<std::vector<ResizedRegion>> ReadRegions(Lowering& node, const std::vector<int32_t>& axes) {
+  std::vector<ResizedRegion> regions;
+  if (node.Text("coordinate_transformation_mode", "half_pixel") != "tf_crop_and_resize") {
+    return regions;
+  }
+  TENON_ASSIGN_OR_RETURN(const std::vector<float> bounds, ConstantFloats(node, 1));
+  if (bounds.size() != 2 * axes.size()) {
+    return InputError("{} bounds of regions for {} dimensions", bounds.size(), axes.size());
+  }
+  for (size_t i = 0; i < axes.size(); ++i) {
+    regions.push_back({axes[i], bounds[i], bounds[axes.size() + i]});
+  }
+  return regions;
+}
+
+/// Scales are of the regions' sizes.
+Status CropSizes(ResizeAttributes& attributes, const Shape& x,
+                 const std::vector<ResizedRegion>& regions) {
+  for (const ResizedRegion& region : regions) {
+    const float size = std::floor(static_cast<float>(x[region.axis]) * (region.end - region.begin) *
+                                  attributes.scales[region.axis]);
+    if (!(size >= 1.0F) || !(size < 2147483648.0F)) {
+      return InputError("the region of dimension {} has no size", region.axis);
+    }
+    attributes.sizes[region.axis] = static_cast<int32_t>(size);
+  }
   return {};
 }
 
@@ -306,26 +339,26 @@ Status LowerResize(Lowering& node) {
     // Opset 11 wants an empty tensor here where sizes are given.
     TENON_ASSIGN_OR_RETURN(scales, ConstantFloats(node, 2));
   }
+  TENON_ASSIGN_OR_RETURN(const std::vector<ResizedRegion> regions, ReadRegions(node, axes));
+  const float outside = node.Float("extrapolation_value", 0.0F);
   if (!scales.empty()) {
     TENON_RETURN_IF_ERROR(SetScales(attributes, shape, axes, scales));
+    TENON_RETURN_IF_ERROR(CropSizes(attributes, shape, regions));
     node.Ignore({"keep_aspect_ratio_policy"});
-    AlignToScaledCorners(attributes, shape);
-    TENON_RETURN_IF_ERROR(CheckSymmetric(node, attributes, shape));
-    return EmitResize(node, x, attributes);
+    if (regions.empty()) AlignCorners(node, attributes, shape);
+  } else {
+    TENON_ASSIGN_OR_RETURN(const TensorId input, node.Input(3));
+    TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, node.ConstantInts(input));
+    TENON_RETURN_IF_ERROR(SetSizes(attributes, shape, axes, sizes));
+    TENON_RETURN_IF_ERROR(KeepAspectRatio(node, attributes, shape, axes));
   }
-  TENON_ASSIGN_OR_RETURN(const TensorId input, node.Input(3));
-  TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, node.ConstantInts(input));
-  TENON_RETURN_IF_ERROR(SetSizes(attributes, shape, axes, sizes));
-  TENON_RETURN_IF_ERROR(KeepAspectRatio(node, attributes, shape, axes));
+  if (!regions.empty()) return EmitCroppedResize(node, x, attributes, regions, outside);
+  if (IsSymmetricApart(node, attributes, shape)) return EmitSymmetricResize(node, x, attributes);
   return EmitResize(node, x, attributes);
 }
 
 constexpr LoweringRow kRows[] = {
-    {"Resize",
-     LowerResize,
-     {},
-     "sizes, scales and axes constant; half_pixel_symmetric with whole scaled sizes; not "
-     "tf_crop_and_resize or antialias"},
+    {"Resize", LowerResize, {}, "sizes, scales, axes and roi constant; without antialias"},
     {"Upsample", LowerUpsample},
 };
 

@@ -92,6 +92,31 @@ output %y
 )");
 }
 
+TEST_CASE("Resize: align_corners by such a scale warns, and takes the whole length if asked") {
+  const auto model = ModelBuilder(13)
+                         .Input("x", {1, 1, 4, 6})
+                         .Floats("s", {4}, {1, 1, 0.75F, 0.6F})
+                         .Node("Resize", {"x", "", "s"}, {"y"})
+                         .Set("mode", "linear")
+                         .Set("coordinate_transformation_mode", "align_corners")
+                         .Output("y");
+  std::vector<std::string> warnings;
+  ImportOptions options;
+  options.warnings = &warnings;
+  REQUIRE(model.Import(options).ok());
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].find("--align-corners=sizes") != std::string::npos);
+
+  warnings.clear();
+  options.corners_by_sizes = true;
+  REQUIRE(model.Import(options).ok());
+  CHECK(warnings.empty());
+  CHECK(model.Text(options) == R"(input %x: f32[1,1,4,6]
+%y: f32[1,1,3,3] = resize(%x) {mode=linear, coordinates=align_corners, sizes=[1,1,3,3], scales=[1,1,0.75,0.6]} "n"
+output %y
+)");
+}
+
 TEST_CASE("Resize: linear over other dimensions than the last two moves them there and back") {
   const auto model = ModelBuilder(13)
                          .Input("x", {1, 4, 6, 3})
@@ -170,17 +195,53 @@ TEST_CASE("Resize: antialias is refused") {
   CHECK(model.Text() == R"(error: node 'n' (Resize): antialias is not supported)");
 }
 
-TEST_CASE("Resize: crop and resize is refused") {
+TEST_CASE(
+    "Resize: half_pixel_symmetric by a scale that gives no whole size goes about the middle") {
+  const auto model = ModelBuilder(19)
+                         .Input("x", {1, 1, 1, 6})
+                         .Floats("s", {4}, {1, 1, 1, 0.6F})
+                         .Node("Resize", {"x", "", "s"}, {"y"})
+                         .Set("mode", "linear")
+                         .Set("coordinate_transformation_mode", "half_pixel_symmetric")
+                         .Output("y");
+  // Three positions 1 / 0.6 apart, the second in the middle, 2.5.
+  CheckClose(Run(model, {{0, 1, 2, 3, 4, 5}}), {2.5F - 1.0F / 0.6F, 2.5F, 2.5F + 1.0F / 0.6F});
+}
+
+TEST_CASE("Resize: half_pixel_symmetric takes the nearest element of such positions") {
+  const auto model = ModelBuilder(19)
+                         .Input("x", {1, 1, 1, 6})
+                         .Floats("s", {4}, {1, 1, 1, 0.6F})
+                         .Node("Resize", {"x", "", "s"}, {"y"})
+                         .Set("coordinate_transformation_mode", "half_pixel_symmetric")
+                         .Output("y");
+  CheckClose(Run(model, {{0, 1, 2, 3, 4, 5}}), {1, 2, 4});
+}
+
+TEST_CASE("Resize: crop and resize takes the region, and a value for what lies outside") {
+  for (const bool linear : {false, true}) {
+    const auto model = ModelBuilder(13)
+                           .Input("x", {1, 1, 1, 5})
+                           .Floats("roi", {8}, {0, 0, 0, 0.5F, 1, 1, 1, 1.5F})
+                           .Ints("s", {1, 1, 1, 5})
+                           .Node("Resize", {"x", "roi", "", "s"}, {"y"})
+                           .Set("mode", linear ? "linear" : "nearest")
+                           .Set("extrapolation_value", 9.0F)
+                           .Set("coordinate_transformation_mode", "tf_crop_and_resize")
+                           .Output("y");
+    CheckClose(Run(model, {{10, 20, 30, 40, 50}}), {30, 40, 50, 9, 9});
+  }
+}
+
+TEST_CASE("Resize: crop and resize without a region for each dimension is refused") {
   const auto model = ModelBuilder(13)
-                         .Input("x", {1, 1, 4, 6})
-                         .Ints("s", {1, 1, 2, 3})
-                         .Node("Resize", {"x", "", "", "s"}, {"y"})
+                         .Input("x", {1, 1, 1, 5})
+                         .Floats("roi", {2}, {0, 1})
+                         .Ints("s", {1, 1, 1, 5})
+                         .Node("Resize", {"x", "roi", "", "s"}, {"y"})
                          .Set("coordinate_transformation_mode", "tf_crop_and_resize")
                          .Output("y");
-
-  CHECK(
-      model.Text() ==
-      R"(error: node 'n' (Resize): coordinate_transformation_mode 'tf_crop_and_resize' is not supported)");
+  CHECK(model.Text() == "error: node 'n' (Resize): 2 bounds of regions for 4 dimensions");
 }
 
 }  // namespace tenon::converter::test
