@@ -1,4 +1,6 @@
 """TFLite models of one operator each, written with the schema classes of ai_edge_litert."""
+import contextlib
+
 import flatbuffers
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
@@ -21,6 +23,21 @@ class OneOp:
         self.graph.operators = []
         self.model.subgraphs = [self.graph]
         self.model.operatorCodes = []
+
+    @contextlib.contextmanager
+    def another_graph(self):
+        """What is added meanwhile goes into a graph of its own, whose number this gives."""
+        outer, graph = self.graph, schema.SubGraphT()
+        graph.tensors, graph.inputs, graph.outputs, graph.operators = [], [], [], []
+        self.model.subgraphs.append(graph)
+        self.graph = graph
+        yield len(self.model.subgraphs) - 1
+        self.graph = outer
+
+    def variable(self, name, shape):
+        number = self.tensor(name, "f32", shape)
+        self.graph.tensors[number].isVariable = True
+        return number
 
     def tensor(self, name, dtype, shape, scale=None, zero_point=0, axis=0, data=None):
         tensor = schema.TensorT()

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "converter/import/import_graph.hpp"
 #include "converter/import/tflite/lowering_table.hpp"
@@ -58,12 +59,12 @@ std::vector<std::byte> PermutedBytes(const std::vector<std::byte>& bytes, const 
 Importer::Importer(const format::Model& model, const ImportOptions& options,
                    const ConstantFolder& fold)
     : model_(model),
-      model_graph_(*model.subgraphs()->Get(0)),
+      model_graph_(model.subgraphs()->Get(0)),
       options_(options),
       fold_(fold),
-      held_(model_graph_.tensors()->size()),
+      held_(model_graph_->tensors()->size()),
       variables_(*this, model) {
-  const auto* name = model_graph_.name();
+  const auto* name = model_graph_->name();
   graph_.name = PrintableName(name == nullptr ? std::string() : name->str());
 }
 
@@ -77,17 +78,17 @@ Status Importer::Run() {
 }
 
 std::string Importer::NameOf(int32_t tensor) const {
-  return tflite::NameOf(*model_graph_.tensors()->Get(static_cast<uint32_t>(tensor)), tensor);
+  return tflite::NameOf(*model_graph_->tensors()->Get(static_cast<uint32_t>(tensor)), tensor);
 }
 
 Result<DType> Importer::DTypeOf(int32_t tensor) const {
-  auto dtype = DTypeFromTflite(model_graph_.tensors()->Get(static_cast<uint32_t>(tensor))->type());
+  auto dtype = DTypeFromTflite(model_graph_->tensors()->Get(static_cast<uint32_t>(tensor))->type());
   if (dtype.ok()) return dtype;
   return InputError("tensor '{}': {}", NameOf(tensor), dtype.error().message);
 }
 
 Result<Quantization> Importer::QuantizationOf(int32_t tensor) const {
-  const format::Tensor& stored = *model_graph_.tensors()->Get(static_cast<uint32_t>(tensor));
+  const format::Tensor& stored = *model_graph_->tensors()->Get(static_cast<uint32_t>(tensor));
   TENON_ASSIGN_OR_RETURN(const DType dtype, DTypeOf(tensor));
   TENON_ASSIGN_OR_RETURN(const Shape shape, ReadShape(stored));
   auto quantization = ReadQuantization(stored, dtype, shape);
@@ -112,7 +113,7 @@ Status Importer::AddInputs() {
   const std::vector<std::string> names = PortNames(model_, /*outputs=*/false);
   TENON_ASSIGN_OR_RETURN(const std::vector<Shape> shapes, InputShapes(model_, names, options_));
   for (size_t i = 0; i < names.size(); ++i) {
-    const int32_t tensor = model_graph_.inputs()->Get(static_cast<uint32_t>(i));
+    const int32_t tensor = model_graph_->inputs()->Get(static_cast<uint32_t>(i));
     TENON_ASSIGN_OR_RETURN(const DType dtype, DTypeOf(tensor));
     const auto frozen = options_.freeze.find(names[i]);
     if (frozen == options_.freeze.end()) {
@@ -135,7 +136,7 @@ Status Importer::AddInputs() {
 }
 
 Result<TensorId> Importer::AddConstant(int32_t tensor) {
-  const format::Tensor& stored = *model_graph_.tensors()->Get(static_cast<uint32_t>(tensor));
+  const format::Tensor& stored = *model_graph_->tensors()->Get(static_cast<uint32_t>(tensor));
   if (!HasData(model_, stored)) return InputError("nothing makes tensor '{}'", NameOf(tensor));
   TENON_ASSIGN_OR_RETURN(const DType dtype, DTypeOf(tensor));
   const auto read = [&]() -> Result<TensorId> {
@@ -197,7 +198,10 @@ Status Importer::Fold(TensorId id) { return FoldValue(graph_, id, fold_); }
 Status Importer::LowerNode(const format::Operator& node) {
   TENON_RETURN_IF_ERROR(CheckConstantLimit(graph_, 0, graph_.name));
   const auto op = OperatorOf(*model_.operator_codes()->Get(node.opcode_index()));
-  if (IsVariableOperator(op)) return variables_.Lower(node, op);
+  if (IsVariableOperator(op)) {
+    if (IsInside()) return InputError("variables in branches and loops are not supported");
+    return variables_.Lower(node, op);
+  }
   Node lowering(*this, node, op);
   return Lower(lowering);
 }
@@ -206,7 +210,7 @@ Status Importer::LowerNode(const format::Operator& node) {
 Status Importer::LowerNodes() {
   std::vector<Error> problems;
   std::set<int32_t> failed;
-  for (const format::Operator* node : *model_graph_.operators()) {
+  for (const format::Operator* node : *model_graph_->operators()) {
     const format::OperatorCode& code = *model_.operator_codes()->Get(node->opcode_index());
     const auto* inputs = node->inputs();
     const bool reachable =
@@ -220,7 +224,7 @@ Status Importer::LowerNodes() {
     }
     if (reachable) {
       Error error = status.error();
-      error.message = fmt::format("node '{}' ({}): {}", NodeName(model_graph_, *node),
+      error.message = fmt::format("node '{}' ({}): {}", NodeName(*model_graph_, *node),
                                   OperatorName(code), error.message);
       problems.push_back(std::move(error));
     }
@@ -229,10 +233,43 @@ Status Importer::LowerNodes() {
   return {};
 }
 
+/// All of the graph that is lowered now.
+Result<std::vector<TensorId>> Importer::LowerInside(const std::vector<TensorId>& inputs) {
+  const auto* ports = model_graph_->inputs();
+  if ((ports == nullptr ? 0 : ports->size()) != inputs.size()) {
+    return InputError("malformed: its graph wants other inputs than {}", inputs.size());
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    Bind(ports->Get(static_cast<uint32_t>(i)), inputs[i], Order::kModel);
+  }
+  TENON_RETURN_IF_ERROR(LowerNodes());
+  std::vector<TensorId> outputs;
+  if (model_graph_->outputs() == nullptr) return outputs;
+  for (const int32_t output : *model_graph_->outputs()) {
+    TENON_ASSIGN_OR_RETURN(outputs.emplace_back(), Value(output, Order::kModel));
+  }
+  return outputs;
+}
+
+Result<std::vector<TensorId>> Importer::Inline(int32_t index, const std::vector<TensorId>& inputs) {
+  constexpr int kMostDepth = 32;
+  if (depth_ == kMostDepth) return InputError("its graphs call each other without an end");
+  const format::SubGraph* graph = model_.subgraphs()->Get(static_cast<uint32_t>(index));
+  const format::SubGraph* outer = std::exchange(model_graph_, graph);
+  std::vector<Held> held(graph->tensors()->size());
+  held_.swap(held);
+  ++depth_;
+  auto outputs = LowerInside(inputs);
+  --depth_;
+  held_.swap(held);
+  model_graph_ = outer;
+  return outputs;
+}
+
 Status Importer::AddOutputs() {
   const std::vector<std::string> names = PortNames(model_, /*outputs=*/true);
   for (size_t i = 0; i < names.size(); ++i) {
-    const int32_t tensor = model_graph_.outputs()->Get(static_cast<uint32_t>(i));
+    const int32_t tensor = model_graph_->outputs()->Get(static_cast<uint32_t>(i));
     TENON_ASSIGN_OR_RETURN(TensorId id, Value(tensor, Order::kModel));
     // Every output port has a tensor of its own that an op writes: a user may bind it to memory.
     if (graph_.tensor(id).producer == kNone || graph_.IsOutput(id)) {

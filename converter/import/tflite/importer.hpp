@@ -54,6 +54,12 @@ class Importer {
   [[nodiscard]] Variables& variables() { return variables_; }
   /// Makes a tensor constant, or says on which graph input it depends.
   [[nodiscard]] Status Fold(TensorId id);
+  /// Lowers the model's graph `index` as if it stood here, with these inputs, and gives its
+  /// outputs.
+  [[nodiscard]] Result<std::vector<TensorId>> Inline(int32_t index,
+                                                     const std::vector<TensorId>& inputs);
+  /// True while a graph other than the first is lowered.
+  [[nodiscard]] bool IsInside() const { return depth_ > 0; }
 
  private:
   struct Held {
@@ -66,15 +72,17 @@ class Importer {
   [[nodiscard]] Status LowerNodes();
   [[nodiscard]] Status LowerNode(const format::Operator& node);
   [[nodiscard]] Status AddOutputs();
+  [[nodiscard]] Result<std::vector<TensorId>> LowerInside(const std::vector<TensorId>& inputs);
   [[nodiscard]] Result<TensorId> AddConstant(int32_t tensor);
   [[nodiscard]] Status Describe(bool output, size_t port, int32_t tensor);
 
   const format::Model& model_;
-  const format::SubGraph& model_graph_;
+  const format::SubGraph* model_graph_;  ///< that is lowered now
   const ImportOptions& options_;
   const ConstantFolder& fold_;
   Graph graph_;
-  std::vector<Held> held_;
+  std::vector<Held> held_;  ///< by tensor of that graph
+  int depth_ = 0;
   Variables variables_;
 };
 

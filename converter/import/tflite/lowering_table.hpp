@@ -30,7 +30,7 @@ struct LoweringRow {
 /// Null if the operator cannot be imported.
 [[nodiscard]] const LoweringRow* FindLowering(const format::OperatorCode& code);
 
-/// Emits what the node does. Its operator is in the table.
+/// Emits what the node does. Errors: among others, its operator is not in the table.
 [[nodiscard]] Status Lower(Node& node);
 
 }  // namespace tenon::converter::tflite

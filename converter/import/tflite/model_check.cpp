@@ -51,26 +51,52 @@ Status CheckTables(const format::Model& model) {
   return {};
 }
 
-/// Graphs beside the first are those that CALL_ONCE runs, before the first inference.
+/// The graphs that a node runs; at most two.
+std::vector<int32_t> GraphsOf(const format::Operator& node, format::BuiltinOperator op) {
+  using Op = format::BuiltinOperator;
+  if (op == Op::CALL_ONCE) {
+    const auto* options = node.builtin_options_as_CallOnceOptions();
+    return {options == nullptr ? 0 : options->init_subgraph_index()};
+  }
+  if (op == Op::IF) {
+    const auto* options = node.builtin_options_as_IfOptions();
+    if (options == nullptr) return {0};
+    return {options->then_subgraph_index(), options->else_subgraph_index()};
+  }
+  if (op == Op::WHILE) {
+    const auto* options = node.builtin_options_as_WhileOptions();
+    if (options == nullptr) return {0};
+    return {options->cond_subgraph_index(), options->body_subgraph_index()};
+  }
+  return {};
+}
+
+/// Graphs beside the first are those that CALL_ONCE runs, before the first inference, branches and
+/// loops.
 Status CheckGraphs(const format::Model& model) {
   const uint32_t count = SizeOf(model.subgraphs());
   std::vector<bool> is_called(count, false);
   is_called[0] = true;
-  for (const format::Operator* node : *model.subgraphs()->Get(0)->operators()) {
-    if (node->opcode_index() >= model.operator_codes()->size()) continue;  // FlowCheck says so
-    const format::OperatorCode& code = *model.operator_codes()->Get(node->opcode_index());
-    if (OperatorOf(code) != format::BuiltinOperator::CALL_ONCE) continue;
-    const auto* options = node->builtin_options_as_CallOnceOptions();
-    const int32_t index = options == nullptr ? 0 : options->init_subgraph_index();
-    if (index < 1 || static_cast<uint32_t>(index) >= count) {
-      return InputError("malformed: CALL_ONCE names graph {} of {}", index, count);
+  for (std::vector<uint32_t> open = {0}; !open.empty();) {
+    const format::SubGraph& graph = *model.subgraphs()->Get(open.back());
+    open.pop_back();
+    for (const format::Operator* node : *graph.operators()) {
+      if (node->opcode_index() >= model.operator_codes()->size()) continue;  // FlowCheck says so
+      const format::OperatorCode& code = *model.operator_codes()->Get(node->opcode_index());
+      for (const int32_t index : GraphsOf(*node, OperatorOf(code))) {
+        if (index < 1 || static_cast<uint32_t>(index) >= count) {
+          return InputError("malformed: {} names graph {} of {}", OperatorName(code), index, count);
+        }
+        const auto called = static_cast<uint32_t>(index);
+        if (!is_called[called]) open.push_back(called);
+        is_called[called] = true;
+      }
     }
-    is_called[static_cast<size_t>(index)] = true;
   }
   if (std::find(is_called.begin(), is_called.end(), false) == is_called.end()) return {};
   return InputError(
-      "the model has {} graphs, as control flow and several signatures give; one is supported, and "
-      "those that CALL_ONCE runs",
+      "the model has {} graphs, as several signatures give; one is supported, and those that it "
+      "runs",
       count);
 }
 

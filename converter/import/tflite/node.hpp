@@ -82,6 +82,12 @@ class Node {
   /// where the output is: what an op without integer arithmetic does.
   void ComputeInFloats() { in_floats_ = true; }
 
+  /// Lowers another graph of the model in this node's place.
+  [[nodiscard]] Result<std::vector<TensorId>> Inline(int32_t graph,
+                                                     const std::vector<TensorId>& inputs) {
+    return importer_.Inline(graph, inputs);
+  }
+
   // --- emitting ---------------------------------------------------------------------------------
   /// Adds an op with one output.
   [[nodiscard]] Result<TensorId> Emit(OpKind kind, const std::vector<TensorId>& inputs,

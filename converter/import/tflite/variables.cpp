@@ -134,6 +134,9 @@ Variables::Key Variables::KeyOfTensor(int32_t tensor) const {
 }
 
 Result<TensorId> Variables::Kept(int32_t tensor) {
+  if (importer_.IsInside()) {
+    return InputError("variables in branches and loops are not supported");
+  }
   const format::Tensor& stored =
       *model_.subgraphs()->Get(0)->tensors()->Get(static_cast<uint32_t>(tensor));
   if (!stored.is_variable()) {

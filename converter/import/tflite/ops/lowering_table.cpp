@@ -26,6 +26,10 @@ constexpr LoweringRow kRows[] = {
     {Op::AVERAGE_POOL_2D, LowerPool, kExact, LowerQuantizedPool},
     {Op::BATCH_MATMUL, LowerBatchMatMul, kExact, LowerQuantizedBatchMatMul},
     {Op::BATCH_TO_SPACE_ND, LowerBatchToSpace, kMoved, nullptr, "one or two spatial dimensions"},
+    {Op::BIDIRECTIONAL_SEQUENCE_LSTM, LowerBidirectionalLstm, kInFloats, nullptr,
+     "up to 4096 steps, which become ops of their own; states of floats"},
+    {Op::BIDIRECTIONAL_SEQUENCE_RNN, LowerBidirectionalRnn, kInFloats, nullptr,
+     "up to 4096 steps, which become ops of their own"},
     {Op::BROADCAST_TO, LowerBroadcastTo, kMoved},
     {Op::CAST, LowerCast, kMoved},
     {Op::CEIL, LowerUnary, kInFloats},
@@ -56,6 +60,7 @@ constexpr LoweringRow kRows[] = {
     {Op::GREATER, LowerBinary, kInFloats},
     {Op::GREATER_EQUAL, LowerBinary, kInFloats},
     {Op::HARD_SWISH, LowerUnary, kExact, LowerQuantizedFunction},
+    {Op::IF, LowerIf, kExact, LowerIf, "its condition known at conversion; no variables inside"},
     {Op::L2_NORMALIZATION, LowerL2Normalization, kInFloats},
     {Op::LEAKY_RELU, LowerUnary, kExact, LowerQuantizedFunction},
     {Op::LESS, LowerBinary, kInFloats},
@@ -74,6 +79,10 @@ constexpr LoweringRow kRows[] = {
     {Op::MIRROR_PAD, LowerMirrorPad, kMoved},
     {Op::MUL, LowerBinary, kExact, LowerQuantizedMul},
     {Op::NEG, LowerUnary, kInFloats},
+    {Op::NON_MAX_SUPPRESSION_V4, LowerNonMaxSuppression, kInFloats, nullptr,
+     "how many boxes and both bounds constant"},
+    {Op::NON_MAX_SUPPRESSION_V5, LowerNonMaxSuppression, kInFloats, nullptr,
+     "how many boxes and both bounds constant; sigma 0"},
     {Op::NOT_EQUAL, LowerNotEqual, kInFloats},
     {Op::ONE_HOT, LowerOneHot, kMoved, nullptr, "depth constant"},
     {Op::PACK, LowerPack, kMoved},
@@ -97,6 +106,7 @@ constexpr LoweringRow kRows[] = {
     {Op::RESIZE_BILINEAR, LowerResize, kInFloats},
     {Op::RESIZE_NEAREST_NEIGHBOR, LowerResize, kMoved},
     {Op::REVERSE_V2, LowerReverse, kMoved},
+    {Op::RNN, LowerRnn},
     {Op::ROUND, LowerUnary, kInFloats},
     {Op::RSQRT, LowerRsqrt, kInFloats},
     {Op::SCATTER_ND, LowerScatterNd, kInFloats, nullptr, "shape constant"},
@@ -118,6 +128,7 @@ constexpr LoweringRow kRows[] = {
     {Op::STRIDED_SLICE, LowerStridedSlice, kMoved},
     {Op::SUB, LowerBinary, kExact, LowerQuantizedSum},
     {Op::SUM, LowerReduce, kExact, LowerQuantizedSumOrMean},
+    {Op::SVDF, LowerSvdf, kInFloats, nullptr, "its state of floats"},
     {Op::TANH, LowerUnary, kExact, LowerQuantizedFunction},
     {Op::TILE, LowerTile, kMoved},
     {Op::TOPK_V2, LowerTopK, kMoved, nullptr, "K constant"},
@@ -126,7 +137,11 @@ constexpr LoweringRow kRows[] = {
     {Op::UNIDIRECTIONAL_SEQUENCE_LSTM, LowerSequenceLstm, kInFloats, nullptr,
      "up to 4096 steps, which become ops of their own; without normalisation of the gates; states "
      "of floats"},
+    {Op::UNIDIRECTIONAL_SEQUENCE_RNN, LowerSequenceRnn, kInFloats, nullptr,
+     "up to 4096 steps, which become ops of their own"},
     {Op::UNPACK, LowerUnpack, kMoved},
+    {Op::WHILE, LowerWhile, kExact, LowerWhile,
+     "its condition known at conversion, up to 1024 rounds; no variables inside"},
     {Op::ZEROS_LIKE, LowerZerosLike, kInFloats},
 };
 
@@ -165,7 +180,10 @@ const LoweringRow* FindLowering(const format::OperatorCode& code) {
 }
 
 Status Lower(Node& node) {
-  const LoweringRow& row = *FindLowering(node.code());
+  const LoweringRow* found = FindLowering(node.code());
+  // Graphs inside are not checked as a whole: a branch that is not taken may hold anything.
+  if (found == nullptr) return InputError("this operator cannot be converted");
+  const LoweringRow& row = *found;
   TENON_ASSIGN_OR_RETURN(const bool quantized, node.IsQuantized());
   if (!quantized) return row.lower(node);
   if (row.integers == Integers::kExact) return row.quantized(node);

@@ -91,8 +91,24 @@ namespace tenon::converter::tflite {
 // detection.cpp
 [[nodiscard]] Status LowerDetectionPostProcess(Node& node);
 
-// recurrent.cpp
+// lstm.cpp
 [[nodiscard]] Status LowerSequenceLstm(Node& node);
+[[nodiscard]] Status LowerBidirectionalLstm(Node& node);
+
+// recurrent.cpp
+[[nodiscard]] Status LowerRnn(Node& node);
+[[nodiscard]] Status LowerSequenceRnn(Node& node);
+[[nodiscard]] Status LowerBidirectionalRnn(Node& node);
+
+// svdf.cpp
+[[nodiscard]] Status LowerSvdf(Node& node);
+
+// control_flow.cpp
+[[nodiscard]] Status LowerIf(Node& node);
+[[nodiscard]] Status LowerWhile(Node& node);
+
+// suppression.cpp
+[[nodiscard]] Status LowerNonMaxSuppression(Node& node);  ///< _V4 and _V5
 
 // selection.cpp
 [[nodiscard]] Status LowerArgExtremum(Node& node);

@@ -70,6 +70,17 @@ int32_t TfliteBuilder::Variable(const std::string& name, const std::vector<int32
   return tensor;
 }
 
+int32_t TfliteBuilder::Graph(const std::vector<int32_t>& inputs,
+                             const std::vector<int32_t>& outputs,
+                             const std::function<void()>& body) {
+  Further further{inputs, outputs, {}};
+  nodes_.swap(further.nodes);
+  body();
+  nodes_.swap(further.nodes);
+  further_.push_back(std::move(further));
+  return static_cast<int32_t>(further_.size());
+}
+
 void TfliteBuilder::Custom(const std::string& op, const std::vector<int32_t>& inputs,
                            const std::vector<int32_t>& outputs,
                            const std::vector<uint8_t>& options) {
@@ -122,6 +133,10 @@ std::vector<uint8_t> TfliteBuilder::File() {
     const std::vector<int32_t> none;
     subgraphs.push_back(
         format::CreateSubGraphDirect(flat, &tensors, &none, &none, &second_nodes_, "once"));
+  }
+  for (const Further& graph : further_) {
+    subgraphs.push_back(format::CreateSubGraphDirect(flat, &tensors, &graph.inputs, &graph.outputs,
+                                                     &graph.nodes, "further"));
   }
   format::FinishModelBuffer(
       flat, format::CreateModelDirect(flat, 3, &codes_, &subgraphs, "", &buffers, &signatures));

@@ -4,6 +4,7 @@
 #include <flatbuffers/flatbuffers.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,11 @@ class TfliteBuilder {
             format::BuiltinOptions type = format::BuiltinOptions::NONE,
             flatbuffers::Offset<void> options = 0);
 
+  /// A further graph, of the nodes that `body` adds; its number, where no second graph is made by
+  /// `in_second_graph`. All graphs have the same tensors.
+  int32_t Graph(const std::vector<int32_t>& inputs, const std::vector<int32_t>& outputs,
+                const std::function<void()>& body);
+
   /// A custom operator; `options` are the bytes of a FlexBuffer.
   void Custom(const std::string& op, const std::vector<int32_t>& inputs,
               const std::vector<int32_t>& outputs, const std::vector<uint8_t>& options);
@@ -83,6 +89,12 @@ class TfliteBuilder {
   std::vector<flatbuffers::Offset<format::OperatorCode>> codes_;
   std::vector<flatbuffers::Offset<format::Operator>> nodes_;
   std::vector<flatbuffers::Offset<format::Operator>> second_nodes_;
+  struct Further {
+    std::vector<int32_t> inputs;
+    std::vector<int32_t> outputs;
+    std::vector<flatbuffers::Offset<format::Operator>> nodes;
+  };
+  std::vector<Further> further_;
   std::vector<int32_t> inputs_;
   std::vector<int32_t> outputs_;
 };
