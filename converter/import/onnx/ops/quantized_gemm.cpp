@@ -1,5 +1,7 @@
 // Convolutions and matrix products of quantized tensors: QLinearConv, QLinearMatMul, ConvInteger,
 // MatMulInteger; of com.microsoft QGemm, MatMulIntegerToFloat and DynamicQuantizeMatMul.
+#include <algorithm>
+
 #include "converter/import/onnx/ops/integer_products.hpp"
 #include "converter/import/onnx/ops/ops.hpp"
 #include "converter/import/onnx/ops/quantization.hpp"
@@ -77,6 +79,54 @@ Status LowerQLinearMatMul(Lowering& node) {
   return QuantizeOutput(node, y, {kNone, 6, 7});
 }
 
+using GemmInputs = std::vector<TensorId>;
+
+/// The sums of a convolution whose zero point of x is made at run time, without that operand: it is
+/// taken off afterwards, times the sum of the weights that lie on the image, which is known. Fast
+/// kernels take only constant zero points.
+Result<TensorId> SumsLessZeroPoint(Lowering& node, GemmInputs inputs,
+                                   const QuantizedConvAttributes& attributes) {
+  const TensorId zero_point = inputs[QuantizedGemmInput::kXZeroPoint];
+  inputs[QuantizedGemmInput::kXZeroPoint] = kNone;
+  TENON_ASSIGN_OR_RETURN(const TensorId sums,
+                         node.Emit(OpKind::kQuantizedConv, inputs, Attributes(attributes)));
+  const Shape x = node.ShapeOf(inputs[GemmInput::kX]);
+  const Shape w = node.ShapeOf(inputs[GemmInput::kWeights]);
+  const auto& conv = attributes.conv;
+  const bool padded = std::any_of(conv.pads, conv.pads + 4, [](int32_t pad) { return pad != 0; });
+  // Of weights that always lie on the image one place is as good as any.
+  Shape ones = x;
+  ones[0] = 1;
+  for (int i = 0; i < 2 && !padded; ++i) ones[2 + i] = (w[2 + i] - 1) * conv.dilations[i] + 1;
+  TENON_ASSIGN_OR_RETURN(
+      inputs[GemmInput::kX],
+      node.Constant("ones", node.DTypeOf(inputs[GemmInput::kX]), ones,
+                    std::vector<double>(static_cast<size_t>(ones.Elements()), 1.0)));
+  TENON_ASSIGN_OR_RETURN(const TensorId weights,
+                         node.Emit(OpKind::kQuantizedConv, inputs, Attributes(attributes)));
+  TENON_RETURN_IF_ERROR(node.RequireConstant(weights));
+  TENON_ASSIGN_OR_RETURN(const TensorId zero, node.Cast(zero_point, DType::kI32));
+  TENON_ASSIGN_OR_RETURN(const TensorId shift, node.Binary(BinaryFunction::kMul, weights, zero));
+  return node.Binary(BinaryFunction::kSub, sums, shift);
+}
+
+bool IsKnown(Lowering& node, TensorId id) {
+  return id == kNone || node.graph().tensor(id).IsConstant();
+}
+
+/// True if SumsLessZeroPoint is for this convolution.
+bool HasZeroPointOfRunTime(Lowering& node, const GemmInputs& inputs) {
+  // The sums of weights may be as large as an image of results, which is about this with its
+  // strides.
+  constexpr int64_t kMostSums = 1 << 22;
+  const Shape x = node.ShapeOf(inputs[GemmInput::kX]);
+  const Shape w = node.ShapeOf(inputs[GemmInput::kWeights]);
+  return !IsKnown(node, inputs[QuantizedGemmInput::kXZeroPoint]) &&
+         IsKnown(node, inputs[GemmInput::kWeights]) &&
+         IsKnown(node, inputs[QuantizedGemmInput::kWeightsZeroPoint]) && x.Elements() > 0 &&
+         int64_t{x[2]} * x[3] * w[0] <= kMostSums;
+}
+
 // The sum itself, which no scale is needed for; zero points may be known at run time only.
 Status LowerConvInteger(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
@@ -89,8 +139,18 @@ Status LowerConvInteger(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(inputs[GemmInput::kWeights], WithHeight(node, w));
   TENON_ASSIGN_OR_RETURN(inputs[QuantizedGemmInput::kXZeroPoint], ZeroPoint(node, 2, true));
   TENON_ASSIGN_OR_RETURN(inputs[QuantizedGemmInput::kWeightsZeroPoint], ZeroPoint(node, 3, false));
-  return EmitWindowed(node, OpKind::kQuantizedConv, inputs, Attributes(attributes),
-                      node.ShapeOf(x).rank == 3);
+  const bool one_dimensional = node.ShapeOf(x).rank == 3;
+  if (!HasZeroPointOfRunTime(node, inputs)) {
+    return EmitWindowed(node, OpKind::kQuantizedConv, inputs, Attributes(attributes),
+                        one_dimensional);
+  }
+  TENON_ASSIGN_OR_RETURN(const TensorId y, SumsLessZeroPoint(node, inputs, attributes));
+  const Shape shape = node.ShapeOf(y);
+  if (!one_dimensional) {
+    node.Alias(0, y);
+    return {};
+  }
+  return node.Reshape(y, {shape[0], shape[1], shape[3]}, 0).status();
 }
 
 Status LowerMatMulInteger(Lowering& node) {

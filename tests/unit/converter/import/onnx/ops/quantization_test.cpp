@@ -157,6 +157,23 @@ TEST_CASE("MatMulInteger: a zero point of run time is taken off the sums") {
   CHECK(y == std::vector<int32_t>{-250, 100, 50, -125, 255, 435});
 }
 
+TEST_CASE("ConvInteger: a zero point of run time is taken off the sums, of padding too") {
+  for (const bool padded : {false, true}) {
+    auto model = ModelBuilder(13).Input("x", {1, 1, 4});
+    AddIntegers(model, "w", TensorProto::INT8, {1, 1, 2}, {3, -4});
+    AddIntegers(model, "wz", TensorProto::INT8, {}, {1});
+    model.Node("DynamicQuantizeLinear", {"x"}, {"xq", "xs", "xz"}, "d");
+    model.Node("ConvInteger", {"xq", "w", "xz", "wz"}, {"y"});
+    if (padded) model.Set("pads", std::vector<int64_t>{1, 1});
+    model.Output("y", TensorProto::INT32);
+    CHECK(model.Text().find(", _, _, _, _, %wz/reshaped)") != std::string::npos);
+    // The range -1 to 1.55 has the scale 0.01 and the zero point 100: -100, 50, 155, 25.
+    const auto y = Run<int32_t>(model, {{-1.0F, 0.5F, 1.55F, 0.25F}});
+    const std::vector<int32_t> inner = {-450, -675, 185};
+    CHECK(y == (padded ? std::vector<int32_t>{500, -450, -675, 185, 50} : inner));
+  }
+}
+
 TEST_CASE("DynamicQuantizeLSTM: its products are of integers, its results near those of floats") {
   const auto lstm = [](bool dynamic) {
     const std::vector<int32_t> w = {20, -100, 60, 80, -30, 50, 90, -70};
