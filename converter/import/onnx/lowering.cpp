@@ -23,6 +23,51 @@ void Lowering::Warn(std::string_view problem) {
   options().warnings->push_back(fmt::format("node '{}' ({}): {}", name_, op_type(), problem));
 }
 
+namespace {
+
+bool AsksForOrder(BinaryFunction function) {
+  using F = BinaryFunction;
+  return function == F::kMax || function == F::kMin || function == F::kLess ||
+         function == F::kLessOrEqual || function == F::kGreater || function == F::kGreaterOrEqual;
+}
+
+/// The type in which kernels compute what they do not compute in `dtype`: results have the same low
+/// bits. `dtype` itself: where they do, and where none is wide enough.
+DType CarrierOf(DType dtype, BinaryFunction function) {
+  using F = BinaryFunction;
+  if (dtype == DType::kI16 || dtype == DType::kU16) return DType::kI32;
+  if (dtype == DType::kU32) return DType::kI64;
+  const bool signless = function == F::kAdd || function == F::kSub || function == F::kMul ||
+                        function == F::kPow || function == F::kEqual;
+  if (dtype == DType::kU64 && (signless || AsksForOrder(function))) return DType::kI64;
+  return dtype;
+}
+
+Result<TensorId> BinaryIn(Lowering& node, DType carrier, BinaryFunction function, TensorId x,
+                          TensorId y, int output) {
+  const DType dtype = node.DTypeOf(x);
+  // Less 2^63 the order of u64 is that of i64.
+  const bool shifted = dtype == DType::kU64 && AsksForOrder(function);
+  const auto shift = [&](TensorId id) -> Result<TensorId> {
+    if (!shifted) return id;
+    TENON_ASSIGN_OR_RETURN(
+        const TensorId lowest,
+        node.Scalar("lowest", carrier,
+                    static_cast<double>(std::numeric_limits<int64_t>::lowest())));
+    return node.Binary(BinaryFunction::kAdd, id, lowest);
+  };
+  TENON_ASSIGN_OR_RETURN(TensorId a, node.Cast(x, carrier));
+  TENON_ASSIGN_OR_RETURN(TensorId b, node.Cast(y, carrier));
+  TENON_ASSIGN_OR_RETURN(a, shift(a));
+  TENON_ASSIGN_OR_RETURN(b, shift(b));
+  if (GivesBool(function)) return node.Binary(function, a, b, output);
+  TENON_ASSIGN_OR_RETURN(TensorId result, node.Binary(function, a, b));
+  TENON_ASSIGN_OR_RETURN(result, shift(result));
+  return node.Cast(result, dtype, output);
+}
+
+}  // namespace
+
 // --- operands
 // -------------------------------------------------------------------------------------
 
@@ -302,6 +347,10 @@ Result<TensorId> Lowering::Unary(TensorId x, const UnaryAttributes& attributes, 
 }
 
 Result<TensorId> Lowering::Binary(BinaryFunction function, TensorId x, TensorId y, int output) {
+  const DType dtype = DTypeOf(x);
+  const DType carrier = CarrierOf(dtype, function);
+  if (carrier != dtype && DTypeOf(y) == dtype)
+    return BinaryIn(*this, carrier, function, x, y, output);
   BinaryAttributes attributes;
   attributes.function = function;
   return Emit(OpKind::kBinary, {x, y}, Attributes(attributes), output);

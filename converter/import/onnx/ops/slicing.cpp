@@ -164,6 +164,58 @@ Status LowerGather(Lowering& node) {
   return node.Emit(OpKind::kGather, {x, indices}, Attributes(attributes), 0).status();
 }
 
+// The slices that a known condition takes; without an axis of the elements in a row.
+Status LowerCompress(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(TensorId x, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(const TensorId condition, node.Input(1));
+  TENON_ASSIGN_OR_RETURN(const Ints taken, node.ConstantInts(condition));
+  GatherAttributes attributes;
+  if (node.HasAttribute("axis")) {
+    TENON_ASSIGN_OR_RETURN(attributes.axis, node.Axis(node.Int("axis", 0), node.ShapeOf(x).rank));
+  } else {
+    TENON_ASSIGN_OR_RETURN(x, node.Reshape(x, {node.ShapeOf(x).Elements()}));
+  }
+  std::vector<double> places;
+  for (size_t i = 0; i < taken.size(); ++i) {
+    if (taken[i] != 0) places.push_back(static_cast<double>(i));
+  }
+  const int32_t size = node.ShapeOf(x)[attributes.axis];
+  if (!places.empty() && places.back() >= size) {
+    return InputError("its condition takes element {} of {}", places.back(), size);
+  }
+  TENON_ASSIGN_OR_RETURN(
+      const TensorId indices,
+      node.Constant("places", DType::kI64, Shape({static_cast<int32_t>(places.size())}), places));
+  return node.Emit(OpKind::kGather, {x, indices}, Attributes(attributes), 0).status();
+}
+
+// Of a known tensor, as exporters write indices down: a row of places for each dimension.
+Status LowerNonZero(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(const std::vector<double> values, node.ConstantDoubles(x));
+  const Shape shape = node.ShapeOf(x);
+  if (shape.rank == 0) return InputError("its input is a scalar");
+  std::vector<size_t> found;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i] != 0.0) found.push_back(i);
+  }
+  std::vector<double> places(static_cast<size_t>(shape.rank) * found.size());
+  size_t inner = 1;  // elements from one index of the dimension to the next
+  for (int32_t k = shape.rank - 1; k >= 0; --k) {
+    for (size_t i = 0; i < found.size(); ++i) {
+      const size_t index = found[i] / inner % static_cast<size_t>(shape[k]);
+      places[static_cast<size_t>(k) * found.size() + i] = static_cast<double>(index);
+    }
+    inner *= static_cast<size_t>(shape[k]);
+  }
+  TENON_ASSIGN_OR_RETURN(
+      const TensorId rows,
+      node.Constant("places", DType::kI64, Shape({shape.rank, static_cast<int32_t>(found.size())}),
+                    places));
+  node.Alias(0, rows);
+  return {};
+}
+
 Status LowerConcat(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const std::vector<TensorId> inputs, node.Inputs());
   if (node.opset() >= 4 && !node.HasAttribute("axis")) {
@@ -257,8 +309,13 @@ Status LowerPad(Lowering& node) {
 }
 
 constexpr LoweringRow kRows[] = {
-    {"Concat", LowerConcat}, {"Gather", LowerGather}, {"Pad", LowerPad},
-    {"Slice", LowerSlice},   {"Split", LowerSplit},
+    {"Compress", LowerCompress, {}, "condition constant"},
+    {"Concat", LowerConcat},
+    {"Gather", LowerGather},
+    {"NonZero", LowerNonZero, {}, "its input constant"},
+    {"Pad", LowerPad},
+    {"Slice", LowerSlice},
+    {"Split", LowerSplit},
 };
 
 }  // namespace

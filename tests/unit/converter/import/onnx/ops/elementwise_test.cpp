@@ -1,7 +1,7 @@
 // Functions of several tensors, and reductions: the graphs that ONNX nodes become.
 #include <doctest/doctest.h>
 
-#include "tests/unit/converter/import/onnx/model_builder.hpp"
+#include "tests/unit/converter/import/onnx/run_model.hpp"
 
 namespace tenon::converter::test {
 
@@ -134,6 +134,53 @@ TEST_CASE("Mod: of floats without fmod is refused") {
                          .Output("y");
 
   CHECK(model.Text() == R"(error: node 'n' (Mod): fmod must be 1 for floats)");
+}
+
+namespace {
+
+using onnx::TensorProto;
+
+/// `op` of two rows that are cast to `type` first, its results as `T`.
+template <typename T>
+std::vector<T> OfType(int type, const char* op, const Floats& a, const Floats& b,
+                      const char* direction = nullptr) {
+  const auto size = static_cast<int64_t>(a.size());
+  auto model = ModelBuilder(13).Input("a", {size}).Input("b", {size});
+  model.Node("Cast", {"a"}, {"x"}, "one").Set("to", type);
+  model.Node("Cast", {"b"}, {"y"}, "other").Set("to", type);
+  model.Node(op, {"x", "y"}, {"z"});
+  if (direction != nullptr) model.Set("direction", direction);
+  model.Output("z", static_cast<onnx::TensorProto::DataType>(type));
+  return Run<T>(model, {a, b});
+}
+
+}  // namespace
+
+TEST_CASE("Integers that no kernel computes with are computed in more bits") {
+  CHECK(OfType<uint16_t>(TensorProto::UINT16, "Max", {1, 65535}, {2, 7}) ==
+        std::vector<uint16_t>{2, 65535});
+  CHECK(OfType<int16_t>(TensorProto::INT16, "Mod", {-7, 7}, {3, -3}) ==
+        std::vector<int16_t>{2, -2});
+  CHECK(OfType<uint16_t>(TensorProto::UINT16, "Add", {65535, 1}, {2, 7}) ==
+        std::vector<uint16_t>{1, 8});
+  CHECK(OfType<uint32_t>(TensorProto::UINT32, "Div", {4e9F, 9}, {2, 4}) ==
+        std::vector<uint32_t>{2000000000U, 2});
+  constexpr uint64_t kTop = uint64_t{1} << 63;
+  CHECK(OfType<uint64_t>(TensorProto::UINT64, "Max", {9223372036854775808.0F, 3}, {5, 4}) ==
+        std::vector<uint64_t>{kTop, 4});
+  CHECK(OfType<uint64_t>(TensorProto::UINT64, "Min", {9223372036854775808.0F, 3}, {5, 4}) ==
+        std::vector<uint64_t>{5, 3});
+}
+
+TEST_CASE("BitShift: wide shifts of 16 and 32 bits leave nothing") {
+  CHECK(OfType<uint16_t>(TensorProto::UINT16, "BitShift", {3, 3, 3}, {2, 15, 16}, "LEFT") ==
+        std::vector<uint16_t>{12, 32768, 0});
+  CHECK(OfType<uint16_t>(TensorProto::UINT16, "BitShift", {65535, 65535}, {8, 16}, "RIGHT") ==
+        std::vector<uint16_t>{255, 0});
+  CHECK(OfType<uint32_t>(TensorProto::UINT32, "BitShift", {3, 3, 3}, {31, 32, 40}, "LEFT") ==
+        std::vector<uint32_t>{0x80000000U, 0, 0});
+  CHECK(OfType<uint32_t>(TensorProto::UINT32, "BitShift", {4e9F, 4e9F}, {31, 32}, "RIGHT") ==
+        std::vector<uint32_t>{1, 0});
 }
 
 TEST_CASE("Where: is a selection") {

@@ -1,7 +1,7 @@
 // Operators that cut and join tensors: the graphs that ONNX nodes become.
 #include <doctest/doctest.h>
 
-#include "tests/unit/converter/import/onnx/model_builder.hpp"
+#include "tests/unit/converter/import/onnx/run_model.hpp"
 
 namespace tenon::converter::test {
 
@@ -231,6 +231,46 @@ TEST_CASE("Pad: axes since opset 18") {
 %y: f32[2,6] = pad(%x) {begins=[0,1], ends=[0,2]} "n"
 output %y
 )");
+}
+
+TEST_CASE("Compress: the slices of a known condition, and the elements where no axis is said") {
+  for (const bool axis : {false, true}) {
+    auto model = ModelBuilder(13)
+                     .Input("x", {3, 2})
+                     .Ints("c", {0, 1, 1})
+                     .Node("Cast", {"c"}, {"b"}, "cast")
+                     .Set("to", onnx::TensorProto::BOOL)
+                     .Node("Compress", {"x", "b"}, {"y"});
+    if (axis) model.Set("axis", 0);
+    model.Output("y");
+    CheckClose(Run(model, {{1, 2, 3, 4, 5, 6}}), axis ? Floats{3, 4, 5, 6} : Floats{2, 3});
+  }
+}
+
+TEST_CASE("Compress: a condition that is computed or takes too much is refused") {
+  const auto computed = ModelBuilder(13)
+                            .Input("x", {2})
+                            .Input("c", {2}, onnx::TensorProto::BOOL)
+                            .Node("Compress", {"x", "c"}, {"y"})
+                            .Output("y");
+  CHECK(computed.Text().find("--freeze c=FILE.npy") != std::string::npos);
+  const auto beyond = ModelBuilder(13)
+                          .Input("x", {2})
+                          .Ints("c", {0, 0, 1})
+                          .Node("Compress", {"x", "c"}, {"y"})
+                          .Output("y");
+  CHECK(beyond.Text().find("its condition takes element 2 of 2") != std::string::npos);
+}
+
+TEST_CASE("NonZero: places of a known tensor, by dimension") {
+  auto model = ModelBuilder(13)
+                   .Input("x", {2, 3})
+                   .Floats("k", {2, 3}, {0, 1, 0, 2, 0, 3})
+                   .Node("NonZero", {"k"}, {"p"}, "places")
+                   .Node("Transpose", {"p"}, {"t"}, "turned")
+                   .Node("GatherND", {"x", "t"}, {"y"})
+                   .Output("y");
+  CheckClose(Run(model, {{1, 2, 3, 4, 5, 6}}), {2, 4, 6});
 }
 
 }  // namespace tenon::converter::test
