@@ -3,6 +3,7 @@
 
 #include "converter/api/outcome.hpp"
 #include "converter/board/board.hpp"
+#include "converter/driver/kernel_list.hpp"
 #include "converter/emit/decisions_record.hpp"
 #include "converter/import/operator_list.hpp"
 #include "converter/report/inspect_plan.hpp"
@@ -73,6 +74,8 @@ OperatorList ConvertibleOperators() {
   const std::vector<converter::ImportedOperator> operators = converter::ImportedOperators();
   return {converter::OperatorJson(operators), converter::OperatorTable(operators)};
 }
+
+OperatorList KernelsOfOps() { return {converter::KernelJson(), converter::KernelTable()}; }
 
 Outcome<PlacedBuffers> PlaceBuffers(const PlaceRequest& request) {
   return converter::ToOutcome<PlacedBuffers>([&] { return Place(request); });

@@ -1,4 +1,4 @@
-// tenon ops: every operator of every importer, with its limits.
+// tenon ops: every operator of every importer, with its limits; and the kernels of a plan's ops.
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
@@ -13,8 +13,11 @@ void AddOps(CLI::App& app) {
       app.add_subcommand("ops", "Lists the operators that can be converted, with their limits.");
   auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "As JSON");
-  command->callback([json] {
-    const OperatorList list = ConvertibleOperators();
+  auto kernels = std::make_shared<bool>(false);
+  command->add_flag("--kernels", *kernels,
+                    "Lists instead the ops that plans are made of, with each backend's kernels");
+  command->callback([json, kernels] {
+    const OperatorList list = *kernels ? KernelsOfOps() : ConvertibleOperators();
     std::cout << (*json ? list.json : list.text);
   });
 }

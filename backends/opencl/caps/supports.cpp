@@ -71,6 +71,26 @@ const char* GatherSupports(const OpCall& call) {
                "device cannot refuse";
 }
 
+const char* ScatterSupports(const OpCall& call) {
+  const TensorView& indices = call.Input(ScatterInput::kIndices);
+  if (indices.data == nullptr && indices.Elements() > 0) {
+    return "the OpenCL scatter needs constant indices: others may be out of range, which a device "
+           "cannot refuse";
+  }
+  const bool joins = call.AttributesAs<ScatterAttributes>().function != ScatterFunction::kReplace;
+  return joins ? F32Only(call) : nullptr;
+}
+
+const char* TopKSupports(const OpCall& call) {
+  const auto& attributes = call.AttributesAs<TopKAttributes>();
+  // Each element is compared with all others.
+  constexpr int32_t kLongest = 1024;
+  if (attributes.count > 1 && call.Input(0).dims[attributes.axis] > kLongest) {
+    return "the OpenCL top_k takes several of at most 1024 elements";
+  }
+  return F32Only(call);
+}
+
 const char* CastSupports(const OpCall& call) {
   if (CastsFrom(call.Input(0).dtype) && CastsFrom(call.Output().dtype)) return nullptr;
   return "the OpenCL cast runs f32, i32, i64, i8, u8 and bool";
@@ -89,6 +109,13 @@ size_t GatherHeld(const OpCall& call) {
   const TensorView& indices = call.Input(GatherInput::kIndices);
   const auto element = static_cast<size_t>(DTypeBytes(indices.dtype));
   return HeldConstants(call) + SpanOf(indices) / element * sizeof(int32_t);
+}
+
+size_t ScatterHeld(const OpCall& call) {
+  // Of each row where its updates begin, and of each update its number.
+  const auto rows = static_cast<size_t>(call.Output().dims[0]) + 1;
+  const auto updates = static_cast<size_t>(call.Input(ScatterInput::kIndices).dims[0]) + 1;
+  return HeldConstants(call) + (rows + updates) * sizeof(int32_t);
 }
 
 size_t ResizeHeld(const OpCall& call) {

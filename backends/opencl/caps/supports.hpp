@@ -28,11 +28,16 @@ namespace tenon::opencl {
 [[nodiscard]] const char* ResizeSupports(const OpCall& call);
 /// Accepts gathers along constant indices.
 [[nodiscard]] const char* GatherSupports(const OpCall& call);
+/// Accepts scatters along constant indices: of every dtype where they replace, else f32.
+[[nodiscard]] const char* ScatterSupports(const OpCall& call);
+/// Accepts f32: the first of lines of any length, several of short ones.
+[[nodiscard]] const char* TopKSupports(const OpCall& call);
 [[nodiscard]] const char* CastSupports(const OpCall& call);
 
 /// Is KernelCaps::packed_bytes: constant inputs in the plan's form, and the kernel's tables.
 [[nodiscard]] size_t HeldConstants(const OpCall& call);
 [[nodiscard]] size_t GatherHeld(const OpCall& call);
+[[nodiscard]] size_t ScatterHeld(const OpCall& call);
 [[nodiscard]] size_t ResizeHeld(const OpCall& call);
 
 }  // namespace tenon::opencl

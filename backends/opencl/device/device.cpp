@@ -16,6 +16,7 @@ namespace {
 
 constexpr char kPrelude[] = "prelude.cl";
 constexpr int kVectors[] = {4, 8, 16};
+constexpr int kRowGroups[] = {1, 16, 64};
 
 /// What the compiler says, short enough for a message.
 std::string BuildLog(cl_program program, cl_device_id device) {
@@ -65,6 +66,7 @@ Status Device::Open(int threads) {
   traits_ = ReadTraits(id_);
   TENON_RETURN_IF_ERROR(ChooseTransfer());
   TENON_RETURN_IF_ERROR(ChooseVector());
+  TENON_RETURN_IF_ERROR(ChooseRowGroup());
   if (traits_.is_cpu && threads < traits_.compute_units) {
     if (cl_device_id part = TakeCores(id_, threads); part != nullptr) {
       id_ = part;
@@ -105,6 +107,17 @@ Status Device::ChooseVector() {
     return OkStatus();
   }
   return Status(StatusCode::kUnsupported, "TENON_OPENCL_VECTOR must be 4, 8 or 16");
+}
+
+Status Device::ChooseRowGroup() {
+  const char* variable = std::getenv("TENON_OPENCL_ROW_GROUP");
+  if (variable == nullptr || variable[0] == '\0') return OkStatus();
+  for (const int items : kRowGroups) {
+    if (std::to_string(items) != variable) continue;
+    traits_.row_group = items;
+    return OkStatus();
+  }
+  return Status(StatusCode::kUnsupported, "TENON_OPENCL_ROW_GROUP must be 1, 16 or 64");
 }
 
 std::string Device::CommonOptions() const {

@@ -30,9 +30,10 @@ class Device {
   /// Chooses a device (see device_choice.hpp) and makes a context. A CPU is limited to `threads`
   /// cores, if it can be partitioned. TENON_OPENCL_TRANSFER (none, map or copy) chooses the
   /// transfer, which else follows from what the device says of its memory; TENON_OPENCL_VECTOR (4,
-  /// 8 or 16) sets how many floats a work-item of most kernels takes at once; TENON_OPENCL_OPTIONS
-  /// is added to the compiler's options, for instance for debuggers. Errors: kUnsupported (no
-  /// library, no device, a variable's value), kBackendFailure.
+  /// 8 or 16) sets how many floats a work-item of most kernels takes at once;
+  /// TENON_OPENCL_ROW_GROUP (1, 16 or 64) how many work-items share a row that is reduced;
+  /// TENON_OPENCL_OPTIONS is added to the compiler's options, for instance for debuggers. Errors:
+  /// kUnsupported (no library, no device, a variable's value), kBackendFailure.
   Status Open(int threads);
 
   [[nodiscard]] const DeviceTraits& traits() const { return traits_; }
@@ -52,6 +53,7 @@ class Device {
  private:
   Status ChooseTransfer();
   Status ChooseVector();
+  Status ChooseRowGroup();
   Status FindBuilt(const std::string& key, const std::string& source, const std::string& options,
                    cl_program* program);
   Status Build(const std::string& source, const std::string& options, cl_program* program) const;

@@ -11,6 +11,9 @@
 namespace tenon::opencl {
 namespace {
 
+/// Work-items of a group that reduces a row: as many as GPUs run in step, or twice as many.
+constexpr int kRowGroupItems = 64;
+
 template <typename T>
 T DeviceValue(cl_device_id device, cl_device_info parameter) {
   T value{};
@@ -105,6 +108,8 @@ DeviceTraits ReadTraits(cl_device_id device) {
   traits.compute_units =
       std::max(1, static_cast<int>(DeviceValue<cl_uint>(device, CL_DEVICE_MAX_COMPUTE_UNITS)));
   traits.most_work_items = DeviceValue<size_t>(device, CL_DEVICE_MAX_WORK_GROUP_SIZE);
+  // A work-group is one thread of a CPU, which only has more to do if it passes sums along.
+  if (!traits.is_cpu && traits.most_work_items >= kRowGroupItems) traits.row_group = kRowGroupItems;
   traits.most_buffer_bytes =
       static_cast<size_t>(DeviceValue<cl_ulong>(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE));
   traits.local_bytes = static_cast<size_t>(DeviceValue<cl_ulong>(device, CL_DEVICE_LOCAL_MEM_SIZE));

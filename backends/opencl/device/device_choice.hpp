@@ -20,6 +20,7 @@ struct DeviceTraits {
   bool has_half = false;       ///< cl_khr_fp16
   int vector_floats = 4;       ///< floats that a work-item does best to handle at once: 4, 8 or 16
   int piece_vectors = 1;  ///< how many of those one after the other: many, where starting costs
+  int row_group = 1;      ///< work-items that share a row that is reduced: 1 on a CPU
   int compute_units = 1;
   size_t most_work_items = 1;  ///< of one work-group
   size_t most_buffer_bytes = 0;

@@ -31,4 +31,7 @@ Status ResizeLoad(const KernelSetup& setup, void** shared);
 /// range.
 Status GatherLoad(const KernelSetup& setup, void** shared);
 
+/// Makes tables of the updates of each row from the constant indices. Errors: as GatherLoad.
+Status ScatterLoad(const KernelSetup& setup, void** shared);
+
 }  // namespace tenon::opencl

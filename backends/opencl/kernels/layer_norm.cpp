@@ -8,7 +8,9 @@ ProgramChoice LayerNormChoice(const KernelSetup& setup) {
   std::string options;
   if (setup.op.AttributesAs<LayerNormAttributes>().rms != 0) options += "-DRMS ";
   if (setup.op.HasInput(LayerNormInput::kBias)) options += "-DBIAS";
-  return {"layer_norm.cl", options, "layer_norm"};
+  const TensorView& y = setup.op.Output();
+  return ForRowGroup(setup, y.dims[y.rank - 1], {"layer_norm.cl", options, "layer_norm"},
+                     "layer_norm_group");
 }
 
 Status LayerNormRun(const KernelCall& call) {
@@ -31,13 +33,13 @@ Status LayerNormRun(const KernelCall& call) {
   return ForEachLaunch(rows, [&](const int64_t(&offsets)[2]) {
     launch.From(0).Output(0, offsets[0]).Input(In::kX, offsets[1]).Input(In::kScale, 0);
     if (has_bias) launch.Input(In::kBias, 0);
-    return launch.Value(loops.dims)
+    launch.Value(loops.dims)
         .Value(loops.strides[0])
         .Value(loops.strides[1])
         .Value(along)
         .Value(bias_step)
-        .Value(call.op.AttributesAs<LayerNormAttributes>().epsilon)
-        .Enqueue(loops.Positions(), kSmallGroup);
+        .Value(call.op.AttributesAs<LayerNormAttributes>().epsilon);
+    return EnqueueRows(call, launch, loops.Positions(), y.dims[axis]);
   });
 }
 

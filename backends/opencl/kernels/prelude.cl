@@ -135,6 +135,24 @@ static inline int PlaceOf(int index, const int8 dims, const int8 strides) {
   return place;
 }
 
+#ifdef GROUP
+// A row is shared by a work-group of GROUP work-items, a power of two. Makes `T name(value, shared)`,
+// in which all of them join their values by halves and get the result: the same whatever the device.
+#define DEFINE_GROUP_JOIN(T, name, JOINING)                                      \
+  static inline T name(const T value, __local T* shared) {                       \
+    const int me = (int)get_local_id(0);                                         \
+    shared[me] = value;                                                          \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                \
+    for (int half_of = GROUP / 2; half_of > 0; half_of /= 2) {                   \
+      if (me < half_of) shared[me] = JOINING(T, shared[me], shared[me + half_of]); \
+      barrier(CLK_LOCAL_MEM_FENCE);                                              \
+    }                                                                            \
+    const T joined = shared[0];                                                  \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                \
+    return joined;                                                               \
+  }
+#endif
+
 #ifdef QUANTIZED
 // The arithmetic of runtime/ops/requantize.hpp, bit for bit, of one element and (..16) of 16 at
 // once. Every step is rounded: nothing may be contracted.

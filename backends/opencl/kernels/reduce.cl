@@ -237,3 +237,84 @@ __kernel void reduce_each(__global DTYPE* y_buffer, const ulong y_offset,
     y[0] = total;
   }
 }
+
+#ifdef GROUP
+// A work-group does one output, each work-item every GROUP-th of the elements that it is made of.
+
+// Element `index` of all that are reduced to one.
+static inline DTYPE element_of(__global const DTYPE* x, const Runs runs, const int index) {
+  const int run = index / runs.length;
+  return x[PlaceOf(run, runs.dims, runs.strides) + (index - run * runs.length) * runs.step];
+}
+
+#ifdef TERM
+// Sums and what they have rounded off, which is summed beside them, join likewise.
+static inline DTYPE sum_of_group(__global const DTYPE* x, const Runs runs, const DTYPE shift,
+                                 const DTYPE count, __local DTYPE* totals, __local DTYPE* lost) {
+  const int me = (int)get_local_id(0);
+  DTYPE total = 0.0f;
+  DTYPE errors = 0.0f;
+  for (int i = me; i < runs.runs * runs.length; i += GROUP) {
+    ADD(DTYPE, total, errors, TERM(element_of(x, runs, i)))
+  }
+  totals[me] = total;
+  lost[me] = errors;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int half_of = GROUP / 2; half_of > 0; half_of /= 2) {
+    if (me < half_of) {
+      total = totals[me];
+      errors = lost[me] + lost[me + half_of];
+      ADD(DTYPE, total, errors, totals[me + half_of])
+      totals[me] = total;
+      lost[me] = errors;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  return finish_one(totals[0], lost[0], count);
+}
+#endif
+
+#if FUNCTION == 9
+#define TAKE_OF_GROUP TAKE_LARGEST
+#define START_OF_GROUP -INFINITY
+#elif defined(TAKE)
+#define TAKE_OF_GROUP TAKE
+#define START_OF_GROUP START
+#endif
+#ifdef TAKE_OF_GROUP
+DEFINE_GROUP_JOIN(DTYPE, join_group, TAKE_OF_GROUP)
+
+static inline DTYPE take_of_group(__global const DTYPE* x, const Runs runs, __local DTYPE* shared) {
+  DTYPE total = START_OF_GROUP;
+  for (int i = (int)get_local_id(0); i < runs.runs * runs.length; i += GROUP) {
+    const DTYPE value = element_of(x, runs, i);
+    total = TAKE_OF_GROUP(DTYPE, total, value);
+  }
+  return join_group(total, shared);
+}
+#endif
+
+__kernel void reduce_group(__global DTYPE* y_buffer, const ulong y_offset,
+                           __global const DTYPE* x_buffer, const ulong x_offset, const int4 dims,
+                           const int4 y_strides, const int4 x_strides, const int8 run_dims,
+                           const int8 run_strides, const int4 run, const DTYPE count) {
+  __local DTYPE shared[GROUP];
+  const Runs runs = {run_dims, run_strides, run.x, run.y, run.z};
+  const int4 at = FindPosition((int)get_group_id(0), dims);
+  __global const DTYPE* x = x_buffer + x_offset + Dot(at, x_strides);
+#ifdef TERM
+  __local DTYPE lost[GROUP];
+#if FUNCTION == 9
+  const DTYPE most = take_of_group(x, runs, shared);
+  const DTYPE shift = fabs(most) < INFINITY ? most : 0.0f;
+  const DTYPE total = log(sum_of_group(x, runs, shift, 0.0f, shared, lost)) + shift;
+#else
+  const DTYPE sum = sum_of_group(x, runs, 0.0f, FUNCTION == 1 ? count : 0.0f, shared, lost);
+  const DTYPE total = FINISH(sum);
+#endif
+#else
+  const DTYPE total = take_of_group(x, runs, shared);
+#endif
+  if (get_local_id(0) == 0) y_buffer[y_offset + Dot(at, y_strides)] = total;
+}
+#endif

@@ -63,9 +63,10 @@ struct Runs {
   }
 };
 
-/// Launches the call's function for `items` work-items of the plan, with `extras` behind the runs.
+/// Launches the call's function for `items` work-items of the plan, or, with `shares`, for as many
+/// outputs as the device has it, with `extras` behind the runs.
 template <typename... Extras>
-Status LaunchReduction(const KernelCall& call, const Plan& plan, size_t items,
+Status LaunchReduction(const KernelCall& call, const Plan& plan, size_t items, bool shares,
                        const Extras&... extras) {
   const Runs runs(plan.reduced);
   const RowLoops<2> loops(plan.kept);
@@ -81,7 +82,8 @@ Status LaunchReduction(const KernelCall& call, const Plan& plan, size_t items,
         .Value(runs.strides)
         .Value(runs.run);
     (launch.Value(extras), ...);
-    return launch.Enqueue(items, kSmallGroup);
+    return shares ? EnqueueRows(call, launch, items, plan.count)
+                  : launch.Enqueue(items, kSmallGroup);
   });
 }
 
@@ -89,15 +91,18 @@ Status LaunchReduction(const KernelCall& call, const Plan& plan, size_t items,
 
 ProgramChoice ReduceChoice(const KernelSetup& setup) {
   const auto function = static_cast<int>(setup.op.AttributesAs<ReduceAttributes>().function);
-  return {"reduce.cl", "-DFUNCTION=" + std::to_string(function),
-          MakePlan(setup.op).by_rows() ? "reduce_rows" : "reduce_each"};
+  const std::string options = "-DFUNCTION=" + std::to_string(function);
+  const Plan plan = MakePlan(setup.op);
+  if (plan.by_rows()) return {"reduce.cl", options, "reduce_rows"};
+  return ForRowGroup(setup, plan.count, {"reduce.cl", options, "reduce_each"}, "reduce_group");
 }
 
 Status ReduceRun(const KernelCall& call) {
   if (call.op.Output().Elements() == 0) return OkStatus();
   const Plan plan = MakePlan(call.op);
   const size_t items = RowLoops<2>(plan.kept).WorkItems(plan.by_rows() ? RowLaunch(call).piece : 1);
-  return LaunchReduction(call, plan, items, static_cast<float>(plan.count));
+  return LaunchReduction(call, plan, items, /*shares=*/!plan.by_rows(),
+                         static_cast<float>(plan.count));
 }
 
 ProgramChoice QuantizedReduceChoice(const KernelSetup&) {
@@ -108,7 +113,7 @@ Status QuantizedReduceRun(const KernelCall& call) {
   if (call.op.Output().Elements() == 0) return OkStatus();
   const auto& attributes = call.op.AttributesAs<QuantizedReduceAttributes>();
   const Plan plan = MakePlan(call.op);
-  return LaunchReduction(call, plan, RowLoops<2>(plan.kept).WorkItems(1),
+  return LaunchReduction(call, plan, RowLoops<2>(plan.kept).WorkItems(1), /*shares=*/false,
                          SignFlip(call.op.Input(0).dtype), attributes.x_zero_point,
                          attributes.scale, attributes.output);
 }

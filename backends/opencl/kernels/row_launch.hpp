@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "backends/opencl/kernels/kernel_support.hpp"
 #include "runtime/base/loop_nest.hpp"
@@ -66,6 +67,34 @@ Status ForEachLaunch(const LoopNest<N>& nest, const Body& body) {
 inline constexpr size_t kRowGroup = 64;
 /// Is the same where a work-item has much to do.
 inline constexpr size_t kSmallGroup = 4;
+
+/// Work-items that share a row of `count` elements which is reduced, on the device that an op is
+/// loaded for: 1 where each does rows of its own.
+[[nodiscard]] inline int RowGroup(const void* device, int64_t count) {
+  const int items = static_cast<const Device*>(device)->traits().row_group;
+  // Of short rows most would have nothing to do.
+  return count >= items / 2 ? items : 1;
+}
+
+/// The program of rows that work-groups share where the device has such: `choice` with the function
+/// `shared` in place of its own.
+[[nodiscard]] inline ProgramChoice ForRowGroup(const KernelSetup& setup, int64_t count,
+                                               ProgramChoice choice, const char* shared) {
+  const int items = RowGroup(setup.device, count);
+  if (items == 1) return choice;
+  choice.options += " -DGROUP=" + std::to_string(items);
+  choice.function = shared;
+  return choice;
+}
+
+/// Launches `rows` rows of `count` elements, as ForRowGroup has chosen. Among merged ops, which
+/// have a program of their own, each work-item does a row.
+inline Status EnqueueRows(const KernelCall& call, Launch& launch, size_t rows, int64_t count) {
+  auto& queue = *static_cast<CommandQueue*>(call.queue);
+  const auto items = static_cast<size_t>(RowGroup(&queue.device(), count));
+  if (items == 1 || queue.group() != nullptr) return launch.Enqueue(rows, kSmallGroup);
+  return launch.Enqueue(rows * items, items);
+}
 
 /// Says how kernels that work by rows (FindRowPart in prelude.cl) are launched on a call's device.
 struct RowLaunch {

@@ -83,3 +83,43 @@ __kernel void softmax(__global DTYPE* y_buffer, const ulong y_offset,
     SoftmaxAny(x, axis.z, y, axis.y, axis.x);
   }
 }
+
+#ifdef GROUP
+DEFINE_GROUP_JOIN(DTYPE, LargestOfGroup, TAKE_LARGEST)
+DEFINE_GROUP_JOIN(DTYPE, SumOfGroup, TAKE_SUM)
+
+// A work-group does one row, each work-item every GROUP-th element of it.
+__kernel void softmax_group(__global DTYPE* y_buffer, const ulong y_offset,
+                            __global const DTYPE* x_buffer, const ulong x_offset, const int4 dims,
+                            const int4 y_strides, const int4 x_strides, const int4 axis) {
+  __local DTYPE shared[GROUP];
+  const int4 at = FindPosition((int)get_group_id(0), dims);
+  __global const DTYPE* x = x_buffer + x_offset + Dot(at, x_strides);
+  __global DTYPE* y = y_buffer + y_offset + Dot(at, y_strides);
+  const int me = (int)get_local_id(0);
+  DTYPE largest = x[0];
+  // Nobody writes to a row that another still reads the first element of.
+  barrier(CLK_GLOBAL_MEM_FENCE);
+  for (int i = me; i < axis.x; i += GROUP) {
+    const DTYPE value = x[i * axis.z];
+    largest = value > largest ? value : largest;
+  }
+  largest = LargestOfGroup(largest, shared);
+  DTYPE sum = 0.0f;
+  for (int i = me; i < axis.x; i += GROUP) {
+    const DTYPE value = exp(x[i * axis.z] - largest);
+    sum += value;
+#ifndef LOG
+    y[i * axis.y] = value;
+#endif
+  }
+  sum = SumOfGroup(sum, shared);
+#ifdef LOG
+  const DTYPE shift = log(sum);
+  for (int i = me; i < axis.x; i += GROUP) y[i * axis.y] = (x[i * axis.z] - largest) - shift;
+#else
+  const DTYPE scale = 1.0f / sum;
+  for (int i = me; i < axis.x; i += GROUP) y[i * axis.y] *= scale;
+#endif
+}
+#endif

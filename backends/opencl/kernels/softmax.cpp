@@ -5,9 +5,10 @@
 namespace tenon::opencl {
 namespace {
 
-/// Launches the call's function, a work-item for each line along `axis`, with `extras` behind it.
+/// Launches the call's function for each line along `axis`, a work-item each or, with `shares`, as
+/// the device has it, with `extras` behind it.
 template <typename... Extras>
-Status LaunchLines(const KernelCall& call, int axis, const Extras&... extras) {
+Status LaunchLines(const KernelCall& call, int axis, bool shares, const Extras&... extras) {
   const TensorView& x = call.op.Input(0);
   const TensorView& y = call.op.Output();
   if (y.Elements() == 0) return OkStatus();
@@ -31,16 +32,21 @@ Status LaunchLines(const KernelCall& call, int axis, const Extras&... extras) {
         .Value(loops.strides[1])
         .Value(along);
     (launch.Value(extras), ...);
-    return launch.Enqueue(loops.Positions(), kSmallGroup);
+    return shares ? EnqueueRows(call, launch, loops.Positions(), y.dims[axis])
+                  : launch.Enqueue(loops.Positions(), kSmallGroup);
   });
 }
 
 }  // namespace
 
-ProgramChoice SoftmaxChoice(const KernelSetup& setup) { return SoftmaxProgram(setup.op); }
+ProgramChoice SoftmaxChoice(const KernelSetup& setup) {
+  const int axis = setup.op.AttributesAs<SoftmaxAttributes>().axis;
+  return ForRowGroup(setup, setup.op.Output().dims[axis], SoftmaxProgram(setup.op),
+                     "softmax_group");
+}
 
 Status SoftmaxRun(const KernelCall& call) {
-  return LaunchLines(call, call.op.AttributesAs<SoftmaxAttributes>().axis);
+  return LaunchLines(call, call.op.AttributesAs<SoftmaxAttributes>().axis, /*shares=*/true);
 }
 
 ProgramChoice QuantizedSoftmaxChoice(const KernelSetup& setup) {
@@ -52,9 +58,9 @@ ProgramChoice QuantizedSoftmaxChoice(const KernelSetup& setup) {
 
 Status QuantizedSoftmaxRun(const KernelCall& call) {
   const auto& attributes = call.op.AttributesAs<QuantizedSoftmaxAttributes>();
-  return LaunchLines(call, attributes.softmax.axis, SignFlip(call.op.Input(0).dtype),
-                     attributes.least_difference, attributes.output_scale, attributes.scale,
-                     attributes.output);
+  return LaunchLines(call, attributes.softmax.axis, /*shares=*/false,
+                     SignFlip(call.op.Input(0).dtype), attributes.least_difference,
+                     attributes.output_scale, attributes.scale, attributes.output);
 }
 
 }  // namespace tenon::opencl

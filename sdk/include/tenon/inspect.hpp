@@ -55,6 +55,10 @@ struct OperatorList {
 /// Every operator of every importer, with its limits.
 [[nodiscard]] OperatorList ConvertibleOperators();
 
+/// Every op that plans are made of, with the kernels that each backend of this build has for it; in
+/// the same two forms (`tenon ops --kernels`).
+[[nodiscard]] OperatorList KernelsOfOps();
+
 /// One problem of placing buffers in an arena.
 struct PlaceRequest {
   std::string_view csv;          ///< a table with columns id, lower, upper (exclusive), size

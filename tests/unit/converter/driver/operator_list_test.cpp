@@ -10,11 +10,10 @@
 #include <set>
 #include <sstream>
 
+#include "converter/driver/kernel_list.hpp"
+
 namespace tenon::converter {
 namespace {
-
-constexpr char kBegin[] = "<!-- list: begin -->\n";
-constexpr char kEnd[] = "<!-- list: end -->\n";
 
 std::filesystem::path Page() {
   const char* source = std::getenv("TENON_SOURCE_DIR");
@@ -68,21 +67,51 @@ TEST_CASE("Operator list: JSON has each operator's name and limits") {
   CHECK(json.find("not \\\"bar\\\"") != std::string::npos);
 }
 
-TEST_CASE(
-    "Operator list: docs/operators.md has the list as it is (TENON_UPDATE_GOLDEN=1 writes it)") {
+TEST_CASE("Kernel list: every op has a portable kernel, and JSON says what the table does") {
+  const std::string table = KernelTable();
+  CHECK(table.find("| op | cpu | ") == 0);
+#define TENON_OP(Op, name, number)                       \
+  {                                                      \
+    const size_t row = table.find("\n| " #name " | ");   \
+    REQUIRE(row != std::string::npos);                   \
+    const size_t end = table.find('\n', row + 1);        \
+    const size_t portable = table.find("portable", row); \
+    CHECK_MESSAGE(portable < end, #name);                \
+  }
+#include "runtime/ops/ops.inc"
+  const std::string json = KernelJson();
+  CHECK(json.find("\"op\": \"non_max_suppression\"") != std::string::npos);
+}
+
+/// The page has `table` between its marks; with TENON_UPDATE_GOLDEN=1 it is written there.
+void CheckPage(const std::string& list, const std::string& table) {
+  const std::string begin_mark = "<!-- " + list + ": begin -->\n";
+  const std::string end_mark = "<!-- " + list + ": end -->\n";
   std::string page = ReadPage();
-  const size_t begin = page.find(kBegin);
-  const size_t end = page.find(kEnd);
+  const size_t begin = page.find(begin_mark);
+  const size_t end = page.find(end_mark);
   REQUIRE(begin != std::string::npos);
   REQUIRE(end != std::string::npos);
-  const size_t from = begin + sizeof kBegin - 1;
-  const std::string table = OperatorTable(ImportedOperators());
+  const size_t from = begin + begin_mark.size();
   if (std::getenv("TENON_UPDATE_GOLDEN") != nullptr) {
     page.replace(from, end - from, table);
     std::ofstream(Page()) << page;
   }
   CHECK(ReadPage().substr(from, table.size()) == table);
-  CHECK(ReadPage().compare(from + table.size(), sizeof kEnd - 1, kEnd) == 0);
+  CHECK(ReadPage().compare(from + table.size(), end_mark.size(), end_mark) == 0);
+}
+
+TEST_CASE(
+    "Operator list: docs/operators.md has the list as it is (TENON_UPDATE_GOLDEN=1 writes it)") {
+  CheckPage("list", OperatorTable(ImportedOperators()));
+}
+
+TEST_CASE("Kernel list: docs/operators.md has it as it is in a build with all backends") {
+  if (KernelTable().find("| op | cpu | opencl | fpga |") != 0) {
+    MESSAGE("not compared: this build lacks a backend");
+    return;
+  }
+  CheckPage("kernels", KernelTable());
 }
 
 }  // namespace

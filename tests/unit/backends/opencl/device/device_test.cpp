@@ -33,7 +33,8 @@ TEST_CASE("OpenCL device: a name that none has is refused, and named") {
 }
 
 TEST_CASE("OpenCL device: variables with values that mean nothing are refused") {
-  for (const char* name : {"TENON_OPENCL_TRANSFER", "TENON_OPENCL_VECTOR"}) {
+  for (const char* name :
+       {"TENON_OPENCL_TRANSFER", "TENON_OPENCL_VECTOR", "TENON_OPENCL_ROW_GROUP"}) {
     const Variable variable(name, "sideways");
     Device device;
     const Status status = device.Open(1);

@@ -1,10 +1,12 @@
-// Reductions, softmax and local response normalisation.
+// Reductions, softmax and normalisations. Rows that work-groups share, as on
+// GPUs, are tried on whatever device there is.
 #include <doctest/doctest.h>
 
 #include <limits>
 #include <vector>
 
 #include "tests/unit/backends/opencl/opencl_fixture.hpp"
+#include "tests/unit/backends/opencl/row_groups.hpp"
 
 namespace tenon::opencl::testing {
 namespace {
@@ -22,7 +24,7 @@ std::vector<int32_t> ReducedDims(const std::vector<int32_t>& dims, int32_t mask,
 }
 
 void CheckReduce(ReduceFunction function, const std::vector<int32_t>& dims, int32_t mask, bool keep,
-                 Layout x, Layout y, Generator& random) {
+                 Layout x, Layout y, Generator& random, void* device = TheDevice()) {
   CAPTURE(kReduceFunctionNames[static_cast<int>(function)]);
   CAPTURE(mask);
   ReduceAttributes attributes;
@@ -33,7 +35,7 @@ void CheckReduce(ReduceFunction function, const std::vector<int32_t>& dims, int3
   PairedOp op("opencl.reduce.any");
   op.AddInput(Random(dims, x, random, is_positive ? 0.1F : -1.2F, 1.2F));
   op.AddOutput(ReducedDims(dims, mask, keep), y);
-  CHECK(op.Excess(attributes) <= 1.0);
+  CHECK(op.Excess(attributes, 1, device) <= 1.0);
 }
 
 }  // namespace
@@ -256,6 +258,108 @@ TEST_CASE("OpenCL lrn: one channel, and two dimensions") {
     op.AddInput(Random(dims, Layout::kRowMajor, random));
     op.AddOutput(dims, Layout::kRowMajor);
     CHECK(op.Excess(attributes) <= 1.0);
+  }
+}
+
+TEST_CASE("OpenCL reduce by work-groups: every function along every set of axes") {
+  Generator random(21);
+  for (int i = 0; i < kReduceFunctionCount; ++i) {
+    for (int32_t mask = 1; mask < 16; mask += IsUnderOclgrind() ? 5 : 1) {
+      CheckReduce(static_cast<ReduceFunction>(i), {2, 37, 3, 5}, mask, true, Layout::kRowMajor,
+                  Layout::kRowMajor, random, Sharing(16));
+    }
+  }
+}
+
+TEST_CASE("OpenCL reduce by work-groups: any layout, more dimensions than loops, long sums") {
+  Generator random(22);
+  for (const Layout x : TestedLayouts()) {
+    for (const Layout y : TestedLayouts()) {
+      CheckReduce(ReduceFunction::kMean, {2, 21, 3, 18}, 0b1100, true, x, y, random, Sharing(16));
+      CheckReduce(ReduceFunction::kLogSumExp, {2, 21, 3, 18}, 0b1010, true, x, y, random,
+                  Sharing(16));
+    }
+  }
+  CheckReduce(ReduceFunction::kSum, {2, 3, 2, 3, 2, 3, 2, 3}, 0b10101010, true,
+              Layout::kRowMajorGaps, Layout::kRowMajorGaps, random, Sharing(64));
+  const int32_t length = IsUnderOclgrind() ? 1000 : 100000;
+  CheckReduce(ReduceFunction::kSum, {3, length}, 0b10, true, Layout::kRowMajor, Layout::kRowMajor,
+              random, Sharing(64));
+}
+
+TEST_CASE("OpenCL reduce by work-groups: the mean of equal values is that value") {
+  for (const float value : {0.1F, -3.7F, 1234.567F}) {
+    for (const int32_t length : {64, 65, 197, 768, IsUnderOclgrind() ? 1001 : 12544}) {
+      CAPTURE(value);
+      CAPTURE(length);
+      DeviceOp op("opencl.reduce.any");
+      op.AddInput(Tensor::From(DType::kF32, {3, length},
+                               std::vector<float>(static_cast<size_t>(length) * 3, value)));
+      op.AddOutput(Tensor(DType::kF32, {3}));
+      REQUIRE(op.Run(ReduceAttributes{ReduceFunction::kMean, 0b10, 0}, 1, Sharing(64)).ok());
+      CHECK(op.output().Values<float>() == std::vector<float>(3, value));
+    }
+  }
+}
+
+TEST_CASE("OpenCL reduce by work-groups: NaN and infinities as by work-items") {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const ReduceFunction function : {ReduceFunction::kSum, ReduceFunction::kMax,
+                                        ReduceFunction::kMin, ReduceFunction::kLogSumExp}) {
+    for (const float special : {nan, infinity, -infinity}) {
+      std::vector<float> values(200, 1.0F);
+      values[7] = values[150] = special;
+      PairedOp op("opencl.reduce.any");
+      op.AddInput(Tensor::From<float>(DType::kF32, {2, 100}, values));
+      op.AddOutput({2, 1}, Layout::kRowMajor);
+      CHECK(op.Excess(ReduceAttributes{function, 0b10, 1}, 1, Sharing(64)) <= 1.0);
+    }
+  }
+}
+
+TEST_CASE(
+    "OpenCL softmax by work-groups: along every axis, of every length, in the input's memory") {
+  Generator random(23);
+  for (const int items : {16, 64}) {
+    for (const Layout x : TestedLayouts()) {
+      for (int32_t axis = 0; axis < 4; ++axis) {
+        SoftmaxAttributes attributes;
+        attributes.axis = axis;
+        attributes.log = axis % 2;
+        PairedOp op("opencl.softmax.any");
+        op.AddInput(Random({8, 37, 3, 19}, x, random, -8.0F, 8.0F));
+        op.AddOutput({8, 37, 3, 19}, Layout::kChannelsLastSpaced);
+        CHECK(op.Excess(attributes, 1, Sharing(items)) <= 1.0);
+      }
+    }
+    for (const int32_t length : {8, 9, 31, 32, 63, 64, 65, 200, 1001}) {
+      const Tensor x = Random({5, length}, Layout::kRowMajor, random, -900.0F, 900.0F);
+      SoftmaxAttributes attributes;
+      attributes.axis = 1;
+      attributes.log = length % 2;
+      PairedOp op("opencl.softmax.any");
+      op.AddInput(x);
+      op.AddOutputInPlace(0, x);
+      CHECK(op.Excess(attributes, 1, Sharing(items)) <= 1.0);
+    }
+  }
+}
+
+TEST_CASE("OpenCL layer_norm by work-groups: in any layout, with and without mean and bias") {
+  Generator random(24);
+  int form = 0;
+  for (const int items : {16, 64}) {
+    for (const Layout x : TestedLayouts()) {
+      for (const int32_t rms : {0, 1}) {
+        PairedOp op("opencl.layer_norm.any");
+        op.AddInput(Random({2, 5, 3, 77}, x, random, -8.0F, 8.0F));
+        op.AddInput(Random({77}, Layout::kRowMajor, random, -2.0F, 2.0F));
+        if (++form % 2 == 0) op.AddInput(Random({77}, Layout::kRowMajor, random, -2.0F, 2.0F));
+        op.AddOutput({2, 5, 3, 77}, Layout::kRowMajorGaps);
+        CHECK(op.Excess(LayerNormAttributes{1e-5F, rms}, 1, Sharing(items)) <= 1.0);
+      }
+    }
   }
 }
 
