@@ -1,7 +1,7 @@
 // Stores a map to memory as it is done. Pixel by pixel, the bytes of a pixel's groups are joined to a
 // stream and written in bursts. Where groups of outputs come one after the other, and lie in memory at
-// multiples of 16, it goes group by group instead, with a burst for each pixel: else all would have to
-// wait for the last group.
+// multiples of their size, it goes group by group instead, with a burst for each pixel, which so never
+// crosses 4 KiB: else all would have to wait for the last group.
 module map_store #(
     parameter int GROUP = 32,
     parameter int BITS = 16
@@ -126,8 +126,8 @@ module map_store #(
 
   logic starts_by_group;
   assign starts_by_group = layer.op != layer_pkg::TRANSFER && !layer.by_block &&
-                           layer.store_channels[4:0] == 5'd0 && GROUP >= 16 && base[3:0] == 4'd0 &&
-                           layer.out_groups != 16'd1;
+                           layer.store_channels[4:0] == 5'd0 && GROUP >= 16 &&
+                           base[$clog2(GROUP)-1:0] == '0 && layer.out_groups != 16'd1;
 
   always_ff @(posedge clk) begin
     line <= {line[1:0], asks};
