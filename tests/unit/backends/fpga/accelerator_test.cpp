@@ -1,6 +1,6 @@
 // The accelerator's RTL, compiled by Verilator, against the interpreter of its code, byte by byte.
-// TENON_FPGA_LAYERS: so many random layers (1,000 in the full tests), from seed TENON_FPGA_FROM (1).
-// TENON_FPGA_GROUP: channels of the array that is simulated (16; 32 in the full tests).
+// TENON_FPGA_LAYERS: so many random layers (1,000 in the full tests), from seed TENON_FPGA_FROM
+// (1). TENON_FPGA_GROUP: channels of the array that is simulated (16; 32 in the full tests).
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 
