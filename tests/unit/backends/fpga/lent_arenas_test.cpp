@@ -23,20 +23,6 @@ std::string BanksImage() {
          "/fpga-sim/share/tenon/loopback_banks.xclbin";
 }
 
-/// A view of bytes.
-struct Bytes {
-  Bytes(void* place, size_t count) : dims{static_cast<int32_t>(count)} {
-    view.data = place;
-    view.dims = dims;
-    view.strides = strides;
-    view.dtype = DType::kU8;
-    view.rank = 1;
-  }
-  int32_t dims[1];
-  int32_t strides[1] = {1};
-  TensorView view;
-};
-
 }  // namespace
 
 TEST_CASE("lent arenas: a queue has no copy of an arena that the device lent") {
@@ -96,8 +82,8 @@ TEST_CASE("lent arenas: each lies in the bank of its base register, and code rea
   auto* const from = static_cast<uint8_t*>(bases[0]);
   auto* const to = static_cast<uint8_t*>(bases[1]);
   for (size_t i = 0; i < 256; ++i) from[i] = static_cast<uint8_t>(i * 5);
-  const Bytes input(from, 256);
-  const Bytes output(to, 256);
+  const ByteView input(from, 256);
+  const ByteView output(to, 256);
   void* event = nullptr;
   REQUIRE(Words(Api().upload(queue, SharedTensor{&input.view, from})) == "");
   REQUIRE(Words(Api().run_code(queue, loaded, Span<void* const>(bases, 2))) == "");

@@ -13,20 +13,6 @@ const DeviceApi& Api() { return *fpga::FpgaBackend().device; }
 
 std::string BoardFolder() { return std::string(std::getenv("TENON_BINARY_DIR")) + "/fpga-sim"; }
 
-/// A view of bytes at a place of the arena.
-struct ByteView {
-  ByteView(void* place, size_t bytes) : dims{static_cast<int32_t>(bytes)} {
-    view.data = place;
-    view.dims = dims;
-    view.strides = strides;
-    view.dtype = DType::kU8;
-    view.rank = 1;
-  }
-  int32_t dims[1];
-  int32_t strides[1] = {1};
-  TensorView view;
-};
-
 }  // namespace
 
 void UseLoopbackBoard() {

@@ -57,6 +57,20 @@ struct LoopbackCode {
   std::vector<uint32_t> image;
 };
 
+/// A view of bytes at a place of an arena.
+struct ByteView {
+  ByteView(void* place, size_t bytes) : dims{static_cast<int32_t>(bytes)} {
+    view.data = place;
+    view.dims = dims;
+    view.strides = strides;
+    view.dtype = DType::kU8;
+    view.rank = 1;
+  }
+  int32_t dims[1];
+  int32_t strides[1] = {1};
+  TensorView view;
+};
+
 /// A loaded device with one queue on one arena, whose halves are the kernel's input and output.
 class Rig {
  public:

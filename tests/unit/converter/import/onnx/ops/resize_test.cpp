@@ -4,6 +4,20 @@
 #include "tests/unit/converter/import/onnx/run_model.hpp"
 
 namespace tenon::converter::test {
+namespace {
+
+/// The corners of 4 x 6 pixels by a scale that gives no whole length.
+ModelBuilder CornersByOddScale() {
+  return ModelBuilder(13)
+      .Input("x", {1, 1, 4, 6})
+      .Floats("s", {4}, {1, 1, 0.75F, 0.6F})
+      .Node("Resize", {"x", "", "s"}, {"y"})
+      .Set("mode", "linear")
+      .Set("coordinate_transformation_mode", "align_corners")
+      .Output("y");
+}
+
+}  // namespace
 
 TEST_CASE("Upsample: of opset 7 has scales as an attribute") {
   const auto model = ModelBuilder(7)
@@ -78,13 +92,7 @@ output %y
 }
 
 TEST_CASE("Resize: align_corners by a scale that gives no whole length is asymmetric") {
-  const auto model = ModelBuilder(13)
-                         .Input("x", {1, 1, 4, 6})
-                         .Floats("s", {4}, {1, 1, 0.75F, 0.6F})
-                         .Node("Resize", {"x", "", "s"}, {"y"})
-                         .Set("mode", "linear")
-                         .Set("coordinate_transformation_mode", "align_corners")
-                         .Output("y");
+  const ModelBuilder model = CornersByOddScale();
 
   CHECK(model.Text() == R"(input %x: f32[1,1,4,6]
 %y: f32[1,1,3,3] = resize(%x) {mode=linear, coordinates=asymmetric, sizes=[1,1,3,3], scales=[1,1,0.6666667,0.52000004]} "n"
@@ -93,13 +101,7 @@ output %y
 }
 
 TEST_CASE("Resize: align_corners by such a scale warns, and takes the whole length if asked") {
-  const auto model = ModelBuilder(13)
-                         .Input("x", {1, 1, 4, 6})
-                         .Floats("s", {4}, {1, 1, 0.75F, 0.6F})
-                         .Node("Resize", {"x", "", "s"}, {"y"})
-                         .Set("mode", "linear")
-                         .Set("coordinate_transformation_mode", "align_corners")
-                         .Output("y");
+  const ModelBuilder model = CornersByOddScale();
   std::vector<std::string> warnings;
   ImportOptions options;
   options.warnings = &warnings;
