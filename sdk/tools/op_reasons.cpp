@@ -78,8 +78,8 @@ void AddTime(const Json& decisions, const PredictedTime& time, Lines& lines) {
   if (!time.is_known) return;
   const double all = decisions["predicted"]["latency_ms"].get<double>();
   lines.push_back(fmt::format(
-      "predicted: from {:.4f} ms, takes {:.4f} ms; the whole {:.4f} ms, {}", time.start_ms, time.ms,
-      all,
+      "predicted: starts at {:.4f} ms, takes {:.4f} ms; the whole {:.4f} ms, {}", time.start_ms,
+      time.ms, all,
       decisions["time"]["costs"] == "measured" ? "by measured costs" : "by the board's figures"));
 }
 

@@ -53,7 +53,7 @@ class Explain(See):
         text = self.done("explain", "net.tenon", "layer_0")
         self.assertIn(f"runs on {op['backend']} by {op['kernel']}", text)
         self.assertIn(f"reads {op['inputs'][0]}: f32 1x4x6x6", text)
-        self.assertRegex(text, r"predicted: from \d+\.\d+ ms, takes \d+\.\d+ ms; the whole")
+        self.assertRegex(text, r"predicted: starts at \d+\.\d+ ms, takes \d+\.\d+ ms; the whole")
         mapped = next(m for m in self.plan["decisions"]["mapping"] if m["op"] == op["name"])
         for candidate in mapped["candidates"]:
             self.assertIn(f"candidate {candidate['backend']}", text)
