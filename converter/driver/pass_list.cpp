@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "converter/passes/apply_input_formats.hpp"
-#include "converter/passes/constant_channels.hpp"
 #include "converter/passes/fold_input_format.hpp"
 #include "converter/passes/passes.hpp"
+#include "converter/passes/remove_constant_channels.hpp"
 #include "converter/passes/store_weights.hpp"
 #include "runtime/ops/host/op_host_row.hpp"
 

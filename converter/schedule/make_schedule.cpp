@@ -52,14 +52,15 @@ class Scheduler {
       TENON_RETURN_IF_ERROR(SplitCopies(graph_, locations_, most));
     }
     TENON_RETURN_IF_ERROR(ChooseRoots());
-    ChooseIdleTasks(first_order_);
     if (options_.search_order) {
+      ChooseIdleTasks(first_order_);
       Search();
       if (const OrderTime time = ChooseIdleTasks(result_.order.order)) result_.order.chosen = time;
     } else {
       const int64_t work = options_.search.work_budget / 2;
       ImproveRoots(program_->problem, SourceOrderOf(program_->problem), program_->fixed, work);
       result_.order.order = SourceOrderOf(program_->problem);
+      ChooseIdleTasks(result_.order.order);
       const TimeOutcome outcome = TimeEvaluator(program_->problem).Evaluate(result_.order.order);
       if (outcome.fits) result_.order.chosen = result_.order.source = outcome.makespan;
       result_.order.stuck = outcome.stuck;

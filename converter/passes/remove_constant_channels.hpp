@@ -3,9 +3,9 @@
 // is rounded to the same byte.
 //
 // Requires:   integer ops fused; zero points not yet folded into biases.
-// Guarantees: no result changes by a bit. Of a convolution whose outputs are read, through
-// depthwise
-//             convolutions, pools and a flattening, by one convolution or matrix product, the
+// Guarantees: no result changes by a bit. Of a convolution whose outputs are read by one
+// convolution
+//             or matrix product, through depthwise convolutions, pools and a flattening, the
 //             constant channels are gone (but for some that round their number up to a multiple of
 //             4), and the reader's bias has what they added. A constant channel that stays has
 //             factors for which kernels have their short ways.

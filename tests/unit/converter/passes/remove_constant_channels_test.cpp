@@ -1,4 +1,4 @@
-#include "converter/passes/constant_channels.hpp"
+#include "converter/passes/remove_constant_channels.hpp"
 
 #include <random>
 
