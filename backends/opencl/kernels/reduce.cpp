@@ -72,15 +72,7 @@ Status LaunchReduction(const KernelCall& call, const Plan& plan, size_t items, b
   const RowLoops<2> loops(plan.kept);
   Launch launch(call);
   return ForEachLaunch(plan.kept, [&](const int64_t(&offsets)[2]) {
-    launch.From(0)
-        .Output(0, offsets[0])
-        .Input(0, offsets[1])
-        .Value(loops.dims)
-        .Value(loops.strides[0])
-        .Value(loops.strides[1])
-        .Value(runs.dims)
-        .Value(runs.strides)
-        .Value(runs.run);
+    TakeRows(launch, loops, offsets).Value(runs.dims).Value(runs.strides).Value(runs.run);
     (launch.Value(extras), ...);
     return shares ? EnqueueRows(call, launch, items, plan.count)
                   : launch.Enqueue(items, kSmallGroup);

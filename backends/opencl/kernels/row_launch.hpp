@@ -62,6 +62,17 @@ Status ForEachLaunch(const LoopNest<N>& nest, const Body& body) {
   }
 }
 
+/// Sets the operands of a kernel that takes output 0, input 0 and the loops over their rows, at the
+/// offsets of one launch (ForEachLaunch). What else it takes comes behind them.
+inline Launch& TakeRows(Launch& launch, const RowLoops<2>& loops, const int64_t (&offsets)[2]) {
+  return launch.From(0)
+      .Output(0, offsets[0])
+      .Input(0, offsets[1])
+      .Value(loops.dims)
+      .Value(loops.strides[0])
+      .Value(loops.strides[1]);
+}
+
 /// Is the work-group size of kernels whose work-items do one vector each. There are few sizes in
 /// all, since some drivers compile a kernel anew for each size with which it is first launched.
 inline constexpr size_t kRowGroup = 64;

@@ -24,13 +24,7 @@ Status LaunchLines(const KernelCall& call, int axis, bool shares, const Extras&.
       {y.dims[axis], is_step ? y.strides[axis] : 1, is_step ? x.strides[axis] : 1, 0}};
   Launch launch(call);
   return ForEachLaunch(rows, [&](const int64_t(&offsets)[2]) {
-    launch.From(0)
-        .Output(0, offsets[0])
-        .Input(0, offsets[1])
-        .Value(loops.dims)
-        .Value(loops.strides[0])
-        .Value(loops.strides[1])
-        .Value(along);
+    TakeRows(launch, loops, offsets).Value(along);
     (launch.Value(extras), ...);
     return shares ? EnqueueRows(call, launch, loops.Positions(), y.dims[axis])
                   : launch.Enqueue(loops.Positions(), kSmallGroup);

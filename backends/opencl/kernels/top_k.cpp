@@ -28,13 +28,7 @@ Status TopKRun(const KernelCall& call) {
   const size_t count = loops.Positions();
   Launch launch(call);
   return ForEachLaunch(lines, [&](const int64_t(&offsets)[2]) {
-    launch.From(0)
-        .Output(0, offsets[0])
-        .Input(0, offsets[1])
-        .Value(loops.dims)
-        .Value(loops.strides[0])
-        .Value(loops.strides[1])
-        .Value(along);
+    TakeRows(launch, loops, offsets).Value(along);
     if (attributes.count == 1) return EnqueueRows(call, launch, count, x.dims[axis]);
     return launch.Enqueue(count * static_cast<size_t>(x.dims[axis]), kRowGroup);
   });
