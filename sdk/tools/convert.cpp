@@ -1,6 +1,4 @@
 // tenon convert: model to plan.
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <iostream>
@@ -13,49 +11,13 @@
 #include "sdk/tools/files.hpp"
 #include "sdk/tools/report.hpp"
 #include "sdk/tools/temporary_folder.hpp"
+#include "sdk/tools/terminal_line.hpp"
 #include "tenon/inspect.hpp"
 
 namespace tenon::tool {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-/// One line on a terminal, rewritten as phases go by; nothing until a second has passed.
-class Progress {
- public:
-  Progress() : start_(Clock::now()) {}
-  ~Progress() { Clear(); }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
-  void Show(const std::string& phase, int index, int count) {
-    const auto now = Clock::now();
-    if (now - start_ < std::chrono::seconds(1)) return;
-    if (isatty(STDERR_FILENO) == 0) {
-      ShowLine(now, fmt::format("[{}/{}] {}", index, count, phase));
-      return;
-    }
-    std::cerr << fmt::format("\r\033[K[{}/{}] {}", index, count, phase) << std::flush;
-    shown_ = true;
-  }
-  void Clear() {
-    if (shown_) std::cerr << "\r\033[K" << std::flush;
-    shown_ = false;
-  }
-
- private:
-  /// In a log: a line now and then.
-  void ShowLine(Clock::time_point now, const std::string& text) {
-    constexpr auto kApart = std::chrono::seconds(2);
-    if (last_line_ != Clock::time_point() && now - last_line_ < kApart) return;
-    std::cerr << "tenon: " << text << std::endl;
-    last_line_ = now;
-  }
-
-  Clock::time_point start_;
-  Clock::time_point last_line_;
-  bool shown_ = false;
-};
 
 /// Runs candidates by the target's command. Their bytes are in files, so that big models are held
 /// once.
@@ -102,10 +64,10 @@ ConvertedPlan Converted(const ConvertCommand& options) {
   ConvertRequest request = ToRequest(options);
   const bool record = options.decisions == "on" && options.emit == "plan";
   request.reports = options.verbose || !options.json.empty() || record;
-  Progress progress;
+  TerminalLine line(std::chrono::seconds(1));
   if (!options.quiet) {
     request.progress = [&](const std::string& phase, int index, int count) {
-      progress.Show(phase, index, count);
+      line.Show(fmt::format("[{}/{}] {}", index, count, phase));
     };
   }
   std::optional<CommandTarget> target;

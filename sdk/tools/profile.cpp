@@ -1,6 +1,4 @@
 // tenon profile: measures what ops take on this machine, for the cost model of conversions.
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
@@ -11,6 +9,7 @@
 
 #include "sdk/tools/files.hpp"
 #include "sdk/tools/self_test.hpp"
+#include "sdk/tools/terminal_line.hpp"
 #include "sdk/tools/tool.hpp"
 #include "tenon/profiler.hpp"
 
@@ -47,17 +46,15 @@ void MakeAndWrite(const Options& options) {
   ProfileRequest request = options.request;
   request.sweep = options.sweep == "on";
   request.tuning = options.tuning == "on";
-  const bool shows_progress = !options.quiet && isatty(STDERR_FILENO) != 0;
-  if (shows_progress) {
-    // Whose turn it is, on one line of the terminal.
-    request.progress = [](const std::string& phase, const std::string& network, int index,
-                          int count) {
-      std::cerr << fmt::format("\r\033[K[{} {}/{}] {}", phase, index + 1, count, network)
-                << std::flush;
+  TerminalLine line;
+  if (!options.quiet) {
+    request.progress = [&](const std::string& phase, const std::string& network, int index,
+                           int count) {
+      line.Show(fmt::format("[{} {}/{}] {}", phase, index + 1, count, network));
     };
   }
   const Outcome<MeasuredProfile> profile = MakeProfile(request);
-  if (shows_progress) std::cerr << "\r\033[K" << std::flush;
+  line.Clear();
   if (!profile) FailWith(profile.error());
   WriteFile(options.output, profile->json);
   if (!options.quiet) PrintSummary(*profile, options.output);

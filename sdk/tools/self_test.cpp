@@ -1,11 +1,10 @@
 #include "sdk/tools/self_test.hpp"
 
-#include <unistd.h>
-
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "sdk/tools/files.hpp"
+#include "sdk/tools/terminal_line.hpp"
 #include "sdk/tools/tool.hpp"
 
 namespace tenon::tool {
@@ -75,16 +74,15 @@ nlohmann::json ToJson(const TestedBackend& backend) {
 
 void RunSelfTest(const SelfTestRequest& given, const std::string& output, bool quiet) {
   SelfTestRequest request = given;
-  const bool shows_progress = !quiet && isatty(STDERR_FILENO) != 0;
-  if (shows_progress) {
-    request.progress = [](const std::string& backend, const std::string& test, int index,
-                          int count) {
-      std::cerr << fmt::format("\r\033[K[{} {}/{}] {}", backend, index + 1, count, test)
-                << std::flush;
+  TerminalLine line;
+  if (!quiet) {
+    request.progress = [&](const std::string& backend, const std::string& test, int index,
+                           int count) {
+      line.Show(fmt::format("[{} {}/{}] {}", backend, index + 1, count, test));
     };
   }
   const Outcome<std::vector<TestedBackend>> tested = SelfTest(request);
-  if (shows_progress) std::cerr << "\r\033[K" << std::flush;
+  line.Clear();
   if (!tested) FailWith(tested.error());
   nlohmann::json json = nlohmann::json::array();
   const TestedBackend* failed = nullptr;
