@@ -105,7 +105,7 @@ constexpr KernelModel kModels[] = {
     {"cpu.softmax.onednn", Softmax},
     {"cpu.softmax.onednn_channels", ChannelSoftmax},
     {"cpu.softmax.portable", Softmax},
-    {"cpu.layer_norm.", Softmax},
+    {"cpu.layer_norm.", LayerNorm},
     {"cpu.unary.portable", Unary},
     {"cpu.unary.vector", Unary},
     {"cpu.binary.portable", Binary},

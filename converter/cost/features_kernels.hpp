@@ -42,6 +42,7 @@ void Pool(const Context& context);
 void Lrn(const Context& context);
 void Softmax(const Context& context);
 void ChannelSoftmax(const Context& context);
+void LayerNorm(const Context& context);
 // These are portable kernels that walk strided operands (features_portable.cpp).
 void Unary(const Context& context);
 void Binary(const Context& context);

@@ -86,9 +86,9 @@ void Lrn(const Context& context) {
 
 namespace {
 
-void AddSoftmax(const Context& context) {
+/// Adds the terms of ops that go over every row along `axis` several times.
+void AddRows(const Context& context, int32_t axis) {
   const TensorView& x = context.call().Input(0);
-  const int32_t axis = context.call().AttributesAs<SoftmaxAttributes>().axis;
   const int64_t count = std::max(x.dims[axis], 1);
   const int64_t rows = x.Elements() / count;
   const int lanes = context.machine.vector_lanes;
@@ -104,7 +104,10 @@ void AddSoftmax(const Context& context) {
 
 }  // namespace
 
-void Softmax(const Context& context) { AddSoftmax(context); }
-void ChannelSoftmax(const Context& context) { AddSoftmax(context); }
+void Softmax(const Context& context) {
+  AddRows(context, context.call().AttributesAs<SoftmaxAttributes>().axis);
+}
+void ChannelSoftmax(const Context& context) { Softmax(context); }
+void LayerNorm(const Context& context) { AddRows(context, context.call().Input(0).rank - 1); }
 
 }  // namespace tenon::converter::features

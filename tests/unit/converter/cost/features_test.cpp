@@ -77,6 +77,18 @@ output %y
   CHECK(terms.amounts.at("tap_vectors") == 192);
 }
 
+TEST_CASE("A layer normalisation goes over the rows of its last dimension") {
+  const Terms terms = TermsOf(R"(graph g
+input %x: f32[3,5,48]
+const %w: f32[48] = random(1)
+%y = layer_norm(%x, %w) {epsilon=0.001} @cpu/cpu.layer_norm.vector
+output %y
+)");
+  CHECK(terms.amounts.at("rows") == 15);
+  CHECK(terms.amounts.at("vectors") == 15 * 3);
+  CHECK(terms.amounts.at("elements") == 15 * 48);
+}
+
 TEST_CASE("Rows of elementwise ops merge as the kernels merge them") {
   const auto rows = [](const char* x, const char* y) {
     const Terms terms = TermsOf(
