@@ -98,7 +98,8 @@ class Estimator {
       if (op.inputs[i].tensor < 0) continue;
       const auto in = static_cast<size_t>(op.inputs[i].tensor);
       const bool free_source = has_halo_[in] == 0 && !chain_.IsExit(in);
-      const bool view = (op.views >> i & 1U) != 0 && (free_source || has_halo_[out] == 0);
+      const bool view = (op.views >> i & 1U) != 0 && (free_source || has_halo_[out] == 0) &&
+                        (op.inputs.size() == 1 || HasNoOtherRows(op, i));
       const bool dies = chain_.tensors[in].readers.back() == static_cast<int32_t>(k);
       const bool in_place = (op.in_place >> i & 1U) != 0 && !handed_over && free_source && dies &&
                             has_halo_[out] == 0 && !chain_.IsExit(out);
@@ -106,6 +107,19 @@ class Estimator {
       handed_over = handed_over || in_place;
       root_[Root(in)] = Root(out);
     }
+  }
+
+  /// A part of a concatenation lies inside it if patches have no rows of it that only other ops
+  /// read.
+  [[nodiscard]] bool HasNoOtherRows(const ChainOp& op, size_t i) const {
+    const auto in = static_cast<size_t>(op.inputs[i].tensor);
+    const auto out = static_cast<size_t>(op.output);
+    return std::all_of(rows_.begin(), rows_.end(), [&](const std::vector<PatchRows>& rows) {
+      if (rows[out].New().size() <= 0) return true;
+      const IndexRange read =
+          InputRange(op.inputs[i].need, rows[out].New(), chain_.tensors[in].rows);
+      return read.begin == rows[in].begin && read.end == rows[in].end;
+    });
   }
 
   [[nodiscard]] int64_t Bytes(size_t tensor, int32_t rows) const {

@@ -32,7 +32,10 @@ SplitChain Describe(const Graph& graph, const MemoryPlanSearch& search, const Pl
 }  // namespace
 
 PatchPlanner::PatchPlanner(const Graph& graph, const MemorySplitOptions& options)
-    : graph_(graph), search_(std::make_unique<MemoryPlanSearch>(graph, options)) {}
+    : graph_(graph), search_(std::make_unique<MemoryPlanSearch>(graph, options)) {
+  if (!search_->profile().has_waiting_parts) return;
+  search_apart_ = std::make_unique<MemoryPlanSearch>(graph, options, WaitingParts::kApart);
+}
 
 PatchPlanner::~PatchPlanner() = default;
 
@@ -44,6 +47,10 @@ MemorySplit PatchPlanner::Plan(int64_t target_bytes) {
   result.unsplit_peak = result.estimated_peak = UnsplitPeak();
   chains_.clear();
   std::optional<PlanOfChains> plan = search_->Find(target_bytes);
+  if (search_apart_ && !(plan && plan->chains.empty())) {
+    std::optional<PlanOfChains> apart = search_apart_->Find(target_bytes);
+    if (apart && !(plan && plan->Cost() <= apart->Cost())) plan = std::move(apart);
+  }
   if (!plan.has_value()) return result;
   result.fits = true;
   result.estimated_peak = plan->peak;
@@ -59,15 +66,23 @@ int64_t PatchPlanner::SmallestTarget() {
   return *smallest_target_;
 }
 
+/// Sets `peak` to what the plan needs.
+bool PatchPlanner::Reaches(int64_t target, int64_t& peak) {
+  std::optional<PlanOfChains> plan = search_->Find(target);
+  if (!plan && search_apart_) plan = search_apart_->Find(target);
+  if (plan) peak = plan->peak;
+  return plan.has_value();
+}
+
 int64_t PatchPlanner::FindSmallestTarget() {
   constexpr int64_t kPrecision = 256;
   int64_t reachable = UnsplitPeak();
   int64_t unreachable = 0;
   while (reachable - unreachable > std::max<int64_t>(reachable / kPrecision, 1)) {
     const int64_t middle = unreachable + (reachable - unreachable) / 2;
-    const std::optional<PlanOfChains> plan = search_->Find(middle);
-    if (plan.has_value()) {
-      reachable = std::min(middle, std::max<int64_t>(plan->peak, unreachable));
+    int64_t peak = 0;
+    if (Reaches(middle, peak)) {
+      reachable = std::min(middle, std::max<int64_t>(peak, unreachable));
     } else {
       unreachable = middle;
     }

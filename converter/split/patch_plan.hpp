@@ -84,9 +84,12 @@ class PatchPlanner {
 
  private:
   int64_t FindSmallestTarget();
+  [[nodiscard]] bool Reaches(int64_t target, int64_t& peak);
 
   const Graph& graph_;
   std::unique_ptr<MemoryPlanSearch> search_;
+  /// With WaitingParts::kApart; null if the graph has no such parts.
+  std::unique_ptr<MemoryPlanSearch> search_apart_;
   std::vector<PlannedChain> chains_;  ///< of the last plan
   std::optional<int64_t> smallest_target_;
 };

@@ -28,8 +28,18 @@ bool CanBeCut(const Graph& graph, const Chain& chain) {
 
 }  // namespace
 
-MemoryPlanSearch::MemoryPlanSearch(const Graph& graph, const MemorySplitOptions& options)
-    : graph_(graph), options_(options), order_(graph, options.in_place), profile_(graph, order_) {
+int64_t PlanOfChains::Cost() const {
+  int64_t cost = 0;
+  for (const PlannedChain& chain : chains) cost += chain.cost;
+  return cost;
+}
+
+MemoryPlanSearch::MemoryPlanSearch(const Graph& graph, const MemorySplitOptions& options,
+                                   WaitingParts waiting)
+    : graph_(graph),
+      options_(options),
+      order_(graph, options.in_place),
+      profile_(graph, order_, waiting) {
   ChooseCuts();
 }
 

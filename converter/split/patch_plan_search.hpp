@@ -32,11 +32,14 @@ struct PlannedChain {
 struct PlanOfChains {
   std::vector<PlannedChain> chains;  ///< in order of execution
   int64_t peak = 0;                  ///< over chains and whole ops
+
+  [[nodiscard]] int64_t Cost() const;
 };
 
 class MemoryPlanSearch {
  public:
-  MemoryPlanSearch(const Graph& graph, const MemorySplitOptions& options);
+  MemoryPlanSearch(const Graph& graph, const MemorySplitOptions& options,
+                   WaitingParts waiting = WaitingParts::kInside);
 
   [[nodiscard]] const LiveProfile& profile() const { return profile_; }
   [[nodiscard]] const GraphOrder& order() const { return order_; }

@@ -11,23 +11,20 @@ namespace {
 /// Groups of tensors that share bytes: through views and, if `in_place`, through ops in place.
 class Groups {
  public:
-  Groups(const Graph& graph, const GraphOrder& order, bool in_place)
-      : graph_(graph), order_(order) {
+  Groups(const Graph& graph, const GraphOrder& order, WaitingParts waiting, bool in_place)
+      : graph_(graph), order_(order), waiting_(waiting), read_(order.last_use.size(), -1) {
     root_.resize(order.last_use.size());
     std::iota(root_.begin(), root_.end(), TensorId{0});
     for (size_t position = 0; position < order_.ops.size(); ++position) {
       const Op& op = graph_.op(order_.ops[position]);
-      if (op.outputs.size() != 1) continue;
-      const uint32_t views = order_.ViewInputs(graph_, op);
-      for (size_t i = 0; i < op.inputs.size() && i < 32; ++i) {
-        const TensorId input = op.inputs[i];
-        if ((views >> i & 1U) == 0 || graph_.tensor(input).IsConstant()) continue;
-        // A graph input is never a part of something else.
-        if (op.kind != OpKind::kConcat || MayLieInside(input)) Unite(input, op.outputs[0]);
+      if (op.outputs.size() == 1) Join(op, static_cast<int64_t>(position), in_place);
+      for (const TensorId input : op.inputs) {
+        if (input != kNone) read_[static_cast<size_t>(input)] = static_cast<int64_t>(position);
       }
-      if (in_place && views == 0) HandOver(op, static_cast<int64_t>(position));
     }
   }
+
+  [[nodiscard]] bool has_waiting_parts() const { return has_waiting_parts_; }
 
   TensorId Root(TensorId id) {
     auto& root = root_;
@@ -38,6 +35,27 @@ class Groups {
  private:
   static TensorId& At(std::vector<TensorId>& values, TensorId id) {
     return values[static_cast<size_t>(id)];
+  }
+
+  void Join(const Op& op, int64_t position, bool in_place) {
+    const uint32_t views = order_.ViewInputs(graph_, op);
+    for (size_t i = 0; i < op.inputs.size() && i < 32; ++i) {
+      const TensorId input = op.inputs[i];
+      if ((views >> i & 1U) == 0 || graph_.tensor(input).IsConstant()) continue;
+      if (op.kind == OpKind::kConcat && !IsJoined(input, position)) continue;
+      Unite(input, op.outputs[0]);
+    }
+    if (in_place && views == 0) HandOver(op, position);
+  }
+
+  /// A graph input is never a part of something else.
+  [[nodiscard]] bool IsJoined(TensorId part, int64_t position) {
+    constexpr int64_t kLongWait = 4;  // ops
+    if (!MayLieInside(part)) return false;
+    const int64_t last_read = read_[static_cast<size_t>(part)];
+    const bool waits = last_read >= 0 && position - last_read > kLongWait;
+    has_waiting_parts_ = has_waiting_parts_ || waits;
+    return !waits || waiting_ == WaitingParts::kInside;
   }
 
   [[nodiscard]] bool MayLieInside(TensorId id) const {
@@ -62,7 +80,10 @@ class Groups {
 
   const Graph& graph_;
   const GraphOrder& order_;
+  WaitingParts waiting_;
+  std::vector<int64_t> read_;  ///< by TensorId: the last position so far that reads it; -1: none
   std::vector<TensorId> root_;
+  bool has_waiting_parts_ = false;
 };
 
 struct Lifetime {
@@ -73,8 +94,9 @@ struct Lifetime {
 
 }  // namespace
 
-LiveProfile::LiveProfile(const Graph& graph, const GraphOrder& order) {
-  Groups groups(graph, order, /*in_place=*/true);
+LiveProfile::LiveProfile(const Graph& graph, const GraphOrder& order, WaitingParts waiting) {
+  Groups groups(graph, order, waiting, /*in_place=*/true);
+  has_waiting_parts = groups.has_waiting_parts();
   const auto steps = static_cast<int64_t>(order.ops.size());
   std::vector<Lifetime> lifetimes(order.last_use.size());
   const auto touch = [&](TensorId id, int64_t position) {
@@ -110,11 +132,11 @@ LiveProfile::LiveProfile(const Graph& graph, const GraphOrder& order) {
     at_step.push_back(live);
     peak = std::max(peak, live);
   }
-  FindStorages(graph, order);
+  FindStorages(graph, order, waiting);
 }
 
-void LiveProfile::FindStorages(const Graph& graph, const GraphOrder& order) {
-  Groups groups(graph, order, /*in_place=*/false);
+void LiveProfile::FindStorages(const Graph& graph, const GraphOrder& order, WaitingParts waiting) {
+  Groups groups(graph, order, waiting, /*in_place=*/false);
   storages.resize(order.last_use.size());
   const auto touch = [&](TensorId id, int64_t position) {
     Storage& storage = storages[static_cast<size_t>(groups.Root(id))];

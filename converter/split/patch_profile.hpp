@@ -12,11 +12,19 @@ namespace tenon::converter {
 
 // Estimates live bytes along a graph's order, before kernels, layouts and locations are known.
 
+/// Where a part of a concatenation lies that other ops read long before (a skip connection).
+enum class WaitingParts : uint8_t {
+  kInside,  ///< in the concatenation, whose storage is alive, whole, from the first part on
+  kApart,   ///< on its own until the concatenation: true if that is cut into patches, which copy
+            ///< rows
+};
+
 /// Treats reshapes, transposes, slices and concatenations as views, and elementwise ops as in place
 /// where the order allows it; a reshape of a channels-last image is a copy. Workspaces and
 /// constants are not counted.
 struct LiveProfile {
-  LiveProfile(const Graph& graph, const GraphOrder& order);
+  LiveProfile(const Graph& graph, const GraphOrder& order,
+              WaitingParts waiting = WaitingParts::kInside);
 
   std::vector<int64_t> at_step;   ///< bytes live while the op at a position runs
   std::vector<int64_t> entering;  ///< bytes live before a position that are needed from there on
@@ -29,9 +37,10 @@ struct LiveProfile {
   };
   std::vector<Storage> storages;  ///< by TensorId; constants have none
   int64_t peak = 0;
+  bool has_waiting_parts = false;
 
  private:
-  void FindStorages(const Graph& graph, const GraphOrder& order);
+  void FindStorages(const Graph& graph, const GraphOrder& order, WaitingParts waiting);
 };
 
 // Computes what a chain cut into patches needs and costs, without changing the graph.

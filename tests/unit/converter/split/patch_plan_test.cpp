@@ -145,6 +145,48 @@ output %b
   CHECK(fit->measured_bytes < kOutput * 3 / 2);
 }
 
+/// A U: an image of 8 channels waits while a path of half the resolution is computed, and is then
+/// joined with what the path has made.
+Graph WithSkipConnection() {
+  return Parse(R"(graph g
+input %x: f32[1,1,32,32]
+const %w: f32[8,1,3,3] = random(1)
+const %v: f32[16,8,3,3] = random(1)
+const %u: f32[16,16,3,3] = random(1)
+const %t: f32[8,16,1,1] = random(1)
+const %s: f32[4,16,3,3] = random(1)
+const %r: f32[1,4,1,1] = random(1)
+%skip = conv(%x, %w) {pads=[1,1,1,1]}
+%half = max_pool(%skip) {kernel=[2,2], strides=[2,2]}
+%b = conv(%half, %v) {pads=[1,1,1,1]}
+%c = conv(%b, %u) {pads=[1,1,1,1]}
+%d = conv(%c, %u) {pads=[1,1,1,1]}
+%large: f32[1,16,32,32] = resize(%d) {coordinates=asymmetric, nearest=floor, sizes=[1,16,32,32], scales=[1,1,2,2]}
+%e = conv(%large, %t)
+%joined = concat(%skip, %e) {axis=1}
+%f = conv(%joined, %s) {pads=[1,1,1,1]}
+%y = conv(%f, %r)
+output %y
+)");
+}
+
+TEST_CASE("Memory plan: a skip connection waits on its own if its concatenation is cut") {
+  const Graph graph = WithSkipConnection();
+  constexpr int64_t kSkip = 8 * 32 * 32 * 4;  // bytes; its concatenation has twice as many
+  constexpr int64_t kHalf = 16 * 16 * 16 * 4;
+  constexpr int64_t kPorts = 2 * 32 * 32 * 4;
+  PatchPlanner planner(graph, {});
+  const int64_t target = kSkip + 2 * kHalf + kPorts;
+  const MemorySplit split = planner.Plan(target);
+  REQUIRE(split.fits);
+  CHECK(split.chains.back().last_op == "y");
+  Graph patched = graph;
+  REQUIRE(planner.Apply(patched).ok());
+  CHECK(LiveTensorBytes(patched) <= target);
+  const auto inputs = RandomInputs(graph, 1);
+  CHECK(OutputsOf(patched, inputs) == OutputsOf(graph, inputs));
+}
+
 TEST_CASE("Memory plan: limits of the board are kept") {
   Graph graph = Hourglass(1);
   MemorySplitOptions options;
