@@ -106,7 +106,7 @@ class Fitter {
     return {};
   }
 
-  /// Aims at the limit, now that something is known to fit.
+  /// Aims at the limit, now that something is known to fit, which is taken where it is faster.
   Result<Fitted> Fastest() {
     const int64_t limit = board_.ArenaSpace()->usable_bytes();
     const Fitted proof = std::move(*accepted_);
@@ -115,7 +115,10 @@ class Fitter {
       if (!aimed) continue;
       MarkUnit(ways, *aimed);
       TENON_ASSIGN_OR_RETURN(const bool fits, Offer(std::move(*aimed)));
-      if (fits) return std::move(*accepted_);
+      if (!fits) continue;
+      const bool slower = accepted_->compiled.time.after > proof.compiled.time.after;
+      if (slower && !split_.force_program) break;
+      return std::move(*accepted_);
     }
     if (split_.force_program && !proof.compiled.program.used) {
       return Error{

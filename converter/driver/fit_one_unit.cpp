@@ -55,6 +55,8 @@ PatchPrices PricesOf(const Board& board) {
   return prices;
 }
 
+Picoseconds TimeOf(const Fitted& fitted) { return fitted.compiled.time.after; }
+
 /// Gives `graph` the order that its ops have in `compiled`, which was made from it: ops keep their
 /// ids.
 void TakeOrder(const Compiled& compiled, Graph& graph) {
@@ -180,12 +182,20 @@ Result<Fitted> OneUnitFitter::LeastUncut() {
   return *uncut_;
 }
 
+/// Where patches cost time, whole ops with kernels that need less beside the arena may be faster.
 Result<std::optional<Fitted>> OneUnitFitter::AimAtOneSpace() {
+  std::optional<Fitted> fastest;
   for (const bool lean : {false, true}) {
     TENON_ASSIGN_OR_RETURN(std::optional<Fitted> found, AimWith(lean));
-    if (found || SpreadIsFastest()) return found;
+    if (found && (!fastest || TimeOf(*found) < TimeOf(*fastest))) fastest = std::move(found);
+    if (SpreadIsFastest() || (fastest && IsNearlyAsFastAsWhole(*fastest))) break;
   }
-  return std::optional<Fitted>();
+  return fastest;
+}
+
+bool OneUnitFitter::IsNearlyAsFastAsWhole(const Fitted& fitted) const {
+  constexpr Picoseconds kMostSlower = 16;  // a 16th
+  return !whole_ || TimeOf(fitted) <= TimeOf(*whole_) + TimeOf(*whole_) / kMostSlower;
 }
 
 /// Returns the fastest of the memory programs of the whole graph and of graphs that are cut less

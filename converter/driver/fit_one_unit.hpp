@@ -30,6 +30,7 @@ class OneUnitFitter : public FitWays {
   Result<std::optional<Fitted>> AimAtOneSpace();
   Result<std::optional<Fitted>> AimWith(bool lean);
   [[nodiscard]] bool SpreadIsFastest() const;
+  [[nodiscard]] bool IsNearlyAsFastAsWhole(const Fitted& fitted) const;
   Result<std::optional<Fitted>> AimByProgram();
   Status ShrinkByProgram(Fitted& smallest) const;
   Result<bool> AcceptUncut(Fitted& fitted, bool lean);
