@@ -122,13 +122,20 @@ LoweredOp LowerOp(OpKind kind, const char* kernel, const OpCall& op) {
       return ByRows(MoveProgram(op), op.Output());
     case OpKind::kConcat:
       return LowerConcat(op);
+    case OpKind::kGather:
+      if (!Is(kernel, "opencl.gather.rows")) break;
+      return ByRows(GatherProgram(op), op.Output());
+    case OpKind::kResize:
+      if (op.AttributesAs<ResizeAttributes>().mode != ResizeMode::kNearest) break;
+      return OneLaunch(NearestResizeProgram(op));
     case OpKind::kSoftmax:
       return ByRows(SoftmaxProgram(op), op.Output(), 1);
     case OpKind::kLrn:
       return ByRows(LrnProgram(op), op.Output(), 1);
     default:
-      return Refused("its kernel has no form that can be merged with others");
+      break;
   }
+  return Refused("its kernel has no form that can be merged with others");
 }
 
 }  // namespace tenon::opencl

@@ -67,6 +67,14 @@ std::string WordOption(const TensorView& view) {
 
 ProgramChoice MoveProgram(const OpCall& op) { return {"move.cl", WordOption(op.Output()), "move"}; }
 
+ProgramChoice GatherProgram(const OpCall& op) {
+  return {"gather.cl", WordOption(op.Output()), "gather"};
+}
+
+ProgramChoice NearestResizeProgram(const OpCall& op) {
+  return {"resize.cl", WordOption(op.Output()), "resize_nearest"};
+}
+
 ProgramChoice SoftmaxProgram(const OpCall& op) {
   const bool log = op.AttributesAs<SoftmaxAttributes>().log != 0;
   return {"softmax.cl", log ? "-DLOG" : "", "softmax"};

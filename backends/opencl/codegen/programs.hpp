@@ -31,6 +31,8 @@ struct KernelSource {
 [[nodiscard]] ProgramChoice AveragePoolProgram(const OpCall& op);
 /// Serves copy, concat, slice, transpose and expand.
 [[nodiscard]] ProgramChoice MoveProgram(const OpCall& op);
+[[nodiscard]] ProgramChoice GatherProgram(const OpCall& op);
+[[nodiscard]] ProgramChoice NearestResizeProgram(const OpCall& op);
 [[nodiscard]] ProgramChoice SoftmaxProgram(const OpCall& op);
 [[nodiscard]] ProgramChoice LrnProgram(const OpCall& op);
 

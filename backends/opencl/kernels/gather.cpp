@@ -64,8 +64,7 @@ Status GatherLoad(const KernelSetup& setup, void** shared) {
   TENON_RETURN_IF_ERROR(MakeTable(setup.op, &table));
   LoadedOp* loaded = nullptr;
   constexpr uint32_t kIndices = 1U << 1;
-  TENON_RETURN_IF_ERROR(
-      LoadOp(setup, {"gather.cl", WordOption(setup.op.Output()), "gather"}, &loaded, kIndices));
+  TENON_RETURN_IF_ERROR(LoadOp(setup, GatherProgram(setup.op), &loaded, kIndices));
   return AddTable(loaded, table.data(), table.size() * sizeof(int32_t), shared);
 }
 

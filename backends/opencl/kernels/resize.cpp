@@ -70,8 +70,7 @@ NearestTable MakeNearestTable(const OpCall& op, bool with_offsets) {
 Status LoadNearest(const KernelSetup& setup, void** shared) {
   const NearestTable table = MakeNearestTable(setup.op, true);
   LoadedOp* loaded = nullptr;
-  TENON_RETURN_IF_ERROR(
-      LoadOp(setup, {"resize.cl", WordOption(setup.op.Output()), "resize_nearest"}, &loaded));
+  TENON_RETURN_IF_ERROR(LoadOp(setup, NearestResizeProgram(setup.op), &loaded));
   return AddTable(loaded, table.offsets.data(), table.offsets.size() * sizeof(int32_t), shared);
 }
 

@@ -183,6 +183,23 @@ TEST_CASE("Fused branches: random graphs on OpenCL give the same bits") {
   CHECK(groups > 3);
 }
 
+TEST_CASE("Fused branches: on OpenCL a channel shuffle's halves and enlarged images are one start") {
+  auto graph = converter::ParseGraph(
+      "input %x: f32[1,16,12,12]\n"
+      "const %a: i64[4] = [0, 2, 4, 6]\n"
+      "const %b: i64[4] = [1, 3, 5, -1]\n"
+      "%p = gather(%x, %a) {axis=1}\n"
+      "%q = gather(%x, %b) {axis=1}\n"
+      "%r: f32[1,16,24,24] = resize(%x) {coordinates=asymmetric, nearest=floor, "
+      "sizes=[1,16,24,24], scales=[1,1,2,2]}\n"
+      "output %p\noutput %q\noutput %r\n");
+  REQUIRE_MESSAGE(graph.ok(), graph.error().message);
+  const Groups groups = CompareOn("x86-64-opencl", *graph, 1);
+  CHECK(groups.count == 1);
+  CHECK(groups.with_source == 1);
+  CHECK(ConvertedWith(*graph, OptionsWith("x86-64-opencl", true)).branches.starts == 1);
+}
+
 TEST_CASE("Fused branches: a device that refuses a group's source starts its ops one by one") {
   const Graph graph = Branches();
   const Conversion with = ConvertedWith(graph, OptionsWith("x86-64-opencl", true));
