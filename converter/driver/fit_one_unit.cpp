@@ -55,6 +55,9 @@ PatchPrices PricesOf(const Board& board) {
   return prices;
 }
 
+/// Returns true for shares (see LeanKernels) that whole ops are tried with, and nothing else.
+bool IsBetween(int64_t shares) { return shares != 0 && shares != kLeanShares; }
+
 Picoseconds TimeOf(const Fitted& fitted) { return fitted.compiled.time.after; }
 
 /// Gives `graph` the order that its ops have in `compiled`, which was made from it: ops keep their
@@ -76,10 +79,9 @@ Board WithLimit(Board board, int64_t bytes) {
   return board;
 }
 
-KernelChoiceOptions LeanKernels(KernelChoiceOptions kernels, int64_t limit) {
+KernelChoiceOptions LeanKernels(KernelChoiceOptions kernels, int64_t limit, int64_t shares) {
   constexpr int64_t kLeast = 16 * 1024;
-  constexpr int64_t kShare = 16;
-  kernels.workspace_limit = std::max(kLeast, limit / kShare);
+  kernels.workspace_limit = std::max(kLeast, limit / shares);
   kernels.packed_limit = kernels.workspace_limit;
   return kernels;
 }
@@ -184,9 +186,13 @@ Result<Fitted> OneUnitFitter::LeastUncut() {
 
 /// Where patches cost time, whole ops with kernels that need less beside the arena may be faster.
 Result<std::optional<Fitted>> OneUnitFitter::AimAtOneSpace() {
+  constexpr int64_t kShares[] = {0, 2, 4, 8, kLeanShares};
   std::optional<Fitted> fastest;
-  for (const bool lean : {false, true}) {
-    TENON_ASSIGN_OR_RETURN(std::optional<Fitted> found, AimWith(lean));
+  // Whole ops alone: known to need more, whatever their kernels pack?
+  const bool must_cut = uncut_ && uncut_->compiled.arena.bytes > limit_;
+  for (const int64_t shares : kShares) {
+    if (IsBetween(shares) && must_cut) continue;
+    TENON_ASSIGN_OR_RETURN(std::optional<Fitted> found, AimWith(shares));
     if (found && (!fastest || TimeOf(*found) < TimeOf(*fastest))) fastest = std::move(found);
     if (SpreadIsFastest() || (fastest && IsNearlyAsFastAsWhole(*fastest))) break;
   }
@@ -261,9 +267,12 @@ Result<bool> OneUnitFitter::AcceptUncut(Fitted& fitted, bool lean) {
 
 /// Tries the graph whole, then with chains cut, then with single ops split too. Ops that share
 /// bytes with their inputs need less than their working sets: ops that fit the arena are not split
-/// for those.
-Result<std::optional<Fitted>> OneUnitFitter::AimWith(bool lean) {
-  const CompileOptions compile = lean ? Lean(options_, limit_) : options_;
+/// for those. `shares`: see LeanKernels; 0: all kernels. Between the two ends nothing is cut, which
+/// would take long.
+Result<std::optional<Fitted>> OneUnitFitter::AimWith(int64_t shares) {
+  const bool lean = shares != 0;
+  CompileOptions compile = options_;
+  if (lean) compile.kernels = LeanKernels(compile.kernels, limit_, shares);
   TENON_ASSIGN_OR_RETURN(
       Fitted whole,
       lean ? SplitAndCompile(graph_, compile, MemorySplit(), /*ops=*/false) : Whole());
@@ -274,7 +283,7 @@ Result<std::optional<Fitted>> OneUnitFitter::AimWith(bool lean) {
                          SplitAndCompile(graph_, in_place, MemorySplit(), /*ops=*/false));
   TENON_ASSIGN_OR_RETURN(accepted, AcceptUncut(over, lean));
   if (accepted) return std::optional(std::move(over));
-  if (!split_.allowed || SpreadIsFastest()) return std::optional<Fitted>();
+  if (!split_.allowed || IsBetween(shares) || SpreadIsFastest()) return std::optional<Fitted>();
   TENON_ASSIGN_OR_RETURN(const int64_t beside, BytesBesideArena(whole.compiled, board_));
   for (const bool ops : {false, true}) {
     Result<Fitted> cut = Cut(in_place, std::max<int64_t>(limit_ - beside, 1), whole, ops);

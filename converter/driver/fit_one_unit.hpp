@@ -28,7 +28,7 @@ class OneUnitFitter : public FitWays {
  private:
   [[nodiscard]] bool HasDirectSpace() const { return board_.DirectSpace() != nullptr; }
   Result<std::optional<Fitted>> AimAtOneSpace();
-  Result<std::optional<Fitted>> AimWith(bool lean);
+  Result<std::optional<Fitted>> AimWith(int64_t shares);
   [[nodiscard]] bool SpreadIsFastest() const;
   [[nodiscard]] bool IsNearlyAsFastAsWhole(const Fitted& fitted) const;
   Result<std::optional<Fitted>> AimByProgram();

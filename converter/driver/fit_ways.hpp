@@ -46,8 +46,11 @@ class FitWays {
 /// fraction of the time.
 [[nodiscard]] CompileOptions Quick(CompileOptions options);
 
-/// Returns options that exclude kernels whose extra memory is a large share of `limit` bytes.
-[[nodiscard]] KernelChoiceOptions LeanKernels(KernelChoiceOptions kernels, int64_t limit);
+/// Returns options that exclude kernels whose workspace or packed weights are more than one of
+/// `shares` of `limit` bytes.
+inline constexpr int64_t kLeanShares = 16;
+[[nodiscard]] KernelChoiceOptions LeanKernels(KernelChoiceOptions kernels, int64_t limit,
+                                              int64_t shares = kLeanShares);
 
 [[nodiscard]] inline bool IsTooLarge(const Error& error) {
   return error.kind == ErrorKind::kDoesNotFit;

@@ -1,5 +1,6 @@
 // Predicted time against the limit of the arena: for the memory program, splitting, and both.
-//   memory_program_bench [--board NAME] [--psram BYTES_PER_SECOND] MODEL.onnx SHARE...
+//   memory_program_bench [--board NAME] [--psram BYTES_PER_SECOND] [--profile FILE] MODEL.onnx
+//     SHARE...
 // SHARE: of the arena that the model needs whole on the board (x86-64 unless named), in percent.
 // Kernels that pack less leave the arena more: limits are lowered until the arena itself keeps to
 // its share. "program":
@@ -13,6 +14,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -52,6 +54,7 @@ double DifferenceOf(const test::RunResult& a, const test::RunResult& b) {
 struct Arguments {
   std::string board = "x86-64";
   double psram = 0;  ///< bytes per second; 0: the board's own direct space
+  std::string profile;
   std::string model;
   std::vector<int64_t> shares;
 };
@@ -67,6 +70,9 @@ Arguments ReadArguments(int count, char** arguments) {
     } else if (argument == "--psram") {
       read.psram = std::atof(value);
       ++i;
+    } else if (argument == "--profile") {
+      read.profile = value;
+      ++i;
     } else if (read.model.empty()) {
       read.model = argument;
     } else {
@@ -76,6 +82,7 @@ Arguments ReadArguments(int count, char** arguments) {
   return read;
 }
 
+/// Ends the program with a message if the profile cannot be read.
 ConvertOptions OptionsOf(const Arguments& arguments) {
   ConvertOptions options = test::OptionsFor(arguments.board);
   options.model = arguments.model;
@@ -85,6 +92,14 @@ ConvertOptions OptionsOf(const Arguments& arguments) {
     space.bytes = int64_t{64} << 20;
     space.reserve_bytes = 0;
     space.bandwidth_bytes_per_second = arguments.psram;
+  }
+  if (!arguments.profile.empty()) {
+    auto profile = LoadProfile(arguments.profile);
+    if (!profile.ok()) {
+      fmt::print(stderr, "{}\n", profile.error().message);
+      std::exit(1);
+    }
+    options.profile = std::make_shared<const Profile>(std::move(*profile));
   }
   return options;
 }
@@ -186,7 +201,9 @@ class Curve {
 int main(int count, char** arguments) {
   const Arguments read = ReadArguments(count, arguments);
   if (read.shares.empty()) {
-    fmt::print(stderr, "memory_program_bench [--board NAME] [--psram RATE] MODEL.onnx SHARE...\n");
+    fmt::print(stderr,
+               "memory_program_bench [--board NAME] [--psram RATE] [--profile FILE] MODEL.onnx "
+               "SHARE...\n");
     return 2;
   }
   const ConvertOptions options = OptionsOf(read);

@@ -50,5 +50,27 @@ output %y
   }
 }
 
+TEST_CASE("Fit: under a limit the largest packings of weights are given up first") {
+  const Graph graph = Parsed(R"(input %x: f32[1,64,16,16]
+const %w1: f32[128,64,3,3] = random(1)
+const %w2: f32[64,128,3,3] = random(2)
+const %w3: f32[64,64,3,3] = random(3)
+%a = conv(%x, %w1) {pads=[1,1,1,1]}
+%b = conv(%a, %w2) {pads=[1,1,1,1]}
+%y = conv(%b, %w3) {pads=[1,1,1,1]}
+output %y
+)");
+  ConvertOptions options = test::OptionsFor();
+  const auto whole = ConvertGraph(graph, options);
+  REQUIRE(whole.ok());
+  MemorySpace* ram = options.board.FindSpace("ram");
+  ram->reserve_bytes = 0;
+  ram->bytes = whole->memory.arena_bytes + whole->memory.packed_bytes - 1;
+  const auto limited = ConvertGraph(graph, options);
+  REQUIRE(limited.ok());
+  CHECK(limited->memory.arena_bytes + limited->memory.packed_bytes <= ram->bytes);
+  CHECK(limited->memory.packed_bytes > whole->memory.packed_bytes / 6);
+}
+
 }  // namespace
 }  // namespace tenon::converter
