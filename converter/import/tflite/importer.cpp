@@ -137,7 +137,9 @@ Status Importer::AddInputs() {
 
 Result<TensorId> Importer::AddConstant(int32_t tensor) {
   const format::Tensor& stored = *model_graph_->tensors()->Get(static_cast<uint32_t>(tensor));
-  if (!HasData(model_, stored)) return InputError("nothing makes tensor '{}'", NameOf(tensor));
+  if (!HasData(model_, stored) && !HasNoElements(stored)) {
+    return InputError("nothing makes tensor '{}'", NameOf(tensor));
+  }
   TENON_ASSIGN_OR_RETURN(const DType dtype, DTypeOf(tensor));
   const auto read = [&]() -> Result<TensorId> {
     TENON_ASSIGN_OR_RETURN(const Shape shape, ReadShape(stored));

@@ -127,6 +127,7 @@ class FlowCheck {
       const format::Tensor& tensor = *graph_.tensors()->Get(i);
       known_[i] = HasData(model_, tensor) || tensor.is_variable();
     }
+    KnowEmptyConstants();
     TENON_RETURN_IF_ERROR(MakeAll(graph_.inputs(), "the graph's inputs"));
     for (const format::Operator* node : *graph_.operators()) {
       TENON_RETURN_IF_ERROR(Visit(*node));
@@ -136,6 +137,22 @@ class FlowCheck {
 
  private:
   using Indices = flatbuffers::Vector<int32_t>;
+
+  /// What has no elements has no data either: it is a constant unless it is made.
+  void KnowEmptyConstants() {
+    std::vector<bool> is_made(known_.size(), false);
+    const auto make = [&](const Indices* indices) {
+      for (uint32_t i = 0; i < SizeOf(indices); ++i) {
+        const int32_t index = indices->Get(i);
+        if (CheckIndex(index, "").ok()) is_made[static_cast<size_t>(index)] = true;
+      }
+    };
+    make(graph_.inputs());
+    for (const format::Operator* node : *graph_.operators()) make(node->outputs());
+    for (uint32_t i = 0; i < graph_.tensors()->size(); ++i) {
+      if (!is_made[i] && HasNoElements(*graph_.tensors()->Get(i))) known_[i] = true;
+    }
+  }
 
   Status Visit(const format::Operator& node) {
     if (node.opcode_index() >= model_.operator_codes()->size()) {

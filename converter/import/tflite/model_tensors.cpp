@@ -1,5 +1,6 @@
 #include "converter/import/tflite/model_tensors.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -115,10 +116,16 @@ bool HasData(const format::Model& model, const format::Tensor& tensor) {
   return data != nullptr && data->size() > 0;
 }
 
+bool HasNoElements(const format::Tensor& tensor) {
+  const auto* dims = tensor.shape();
+  return dims != nullptr && std::find(dims->begin(), dims->end(), 0) != dims->end();
+}
+
 Result<std::vector<std::byte>> ReadData(const format::Model& model, const format::Tensor& tensor,
                                         DType dtype, const Shape& shape) {
   const auto* data = model.buffers()->Get(tensor.buffer())->data();
   const int64_t wanted = shape.Elements() * DTypeBytes(dtype);
+  if (wanted == 0 && data == nullptr) return std::vector<std::byte>();
   if (static_cast<int64_t>(data->size()) != wanted) {
     return InputError("it has {} bytes of data, its dims want {}", data->size(), wanted);
   }

@@ -45,6 +45,9 @@ struct Quantization {
 /// True if the file holds the tensor's value.
 [[nodiscard]] bool HasData(const format::Model& model, const format::Tensor& tensor);
 
+/// True if the tensor has no elements: its value needs no data.
+[[nodiscard]] bool HasNoElements(const format::Tensor& tensor);
+
 /// The value of a constant, row-major. Errors: its size does not fit its dims and type.
 [[nodiscard]] Result<std::vector<std::byte>> ReadData(const format::Model& model,
                                                       const format::Tensor& tensor, DType dtype,

@@ -34,6 +34,18 @@ TEST_CASE("TFLite lowering: a convolution sees channels first, its padding is ex
         "output %y/channels_last as \"y\"\n");
 }
 
+TEST_CASE("TFLite lowering: a tensor without elements is a constant that needs no data") {
+  TfliteBuilder model;
+  const int32_t x = model.Input("x", kF32, {1});
+  const int32_t scalar = model.Value("scalar", TensorType::INT32, {0});
+  const int32_t y = model.Output("y", kF32, {});
+  model.Node(Op::RESHAPE, {x, scalar}, {y});
+  CHECK(model.Text() ==
+        "input %x: f32[1]\n"
+        "%y: f32[] = reshape(%x)\n"
+        "output %y\n");
+}
+
 TEST_CASE("TFLite lowering: what stands between convolutions stays channels first") {
   TfliteBuilder model;
   const int32_t x = model.Input("x", kF32, {1, 4, 4, 2});
