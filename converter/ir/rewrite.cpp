@@ -60,6 +60,14 @@ void RecordFusion(Graph& graph, OpId main, OpId absorbed) {
   }
 }
 
+void AbsorbResult(Graph& graph, OpId main, OpId absorbed) {
+  const TensorId result = graph.op(main).outputs.front();
+  const std::string name = graph.tensor(graph.op(absorbed).outputs.front()).name;
+  RecordFusion(graph, main, absorbed);
+  BypassAndErase(graph, absorbed, result);
+  graph.RenameTensor(result, name);
+}
+
 OpId ProducerOfKind(const Graph& graph, TensorId id, OpKind kind) {
   if (!graph.IsTensor(id)) return kNone;
   const OpId producer = graph.tensor(id).producer;

@@ -28,6 +28,10 @@ void BypassAndErase(Graph& graph, OpId op, TensorId to);
 /// Adds the names of `absorbed` to the source ops of `main`.
 void RecordFusion(Graph& graph, OpId main, OpId absorbed);
 
+/// Erases `absorbed`, whose only output `main` computes now, as its own only output, which takes
+/// the name: tensors of plans are compared with the model's by name.
+void AbsorbResult(Graph& graph, OpId main, OpId absorbed);
+
 /// Returns the op that writes the tensor if it is of this kind, else kNone.
 [[nodiscard]] OpId ProducerOfKind(const Graph& graph, TensorId id, OpKind kind);
 

@@ -119,8 +119,7 @@ bool FoldIntoProducer(Graph& graph, OpId id, int32_t shift) {
   const DType to = graph.tensor(after).dtype;
   if (!MoveResults(graph, producer, to, shift)) return false;
   graph.MutableTensor(before).dtype = to;
-  RecordFusion(graph, producer, id);
-  BypassAndErase(graph, id, before);
+  AbsorbResult(graph, producer, id);
   return true;
 }
 

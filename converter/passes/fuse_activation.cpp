@@ -34,8 +34,7 @@ void TryFuse(Graph& graph, OpId id, PassReport& report) {
     }
   }
   if (!reason.empty()) return Decline(graph, id, reason, report);
-  RecordFusion(graph, main, id);
-  BypassAndErase(graph, id, graph.op(main).outputs.front());
+  AbsorbResult(graph, main, id);
   ++report.changed;
 }
 

@@ -196,8 +196,7 @@ std::string TryFuse(Graph& graph, const Match& match) {
   if (affine.Scales()) ScaleWeights(graph, match.main, affine.gain);
   SetBias(graph, match.main, affine, std::move(bias));
   SetActivation(graph.MutableOp(match.main), GetActivation(graph.op(match.binary)));
-  RecordFusion(graph, match.main, match.binary);
-  BypassAndErase(graph, match.binary, main.outputs.front());
+  AbsorbResult(graph, match.main, match.binary);
   return "";
 }
 

@@ -34,8 +34,7 @@ void Take(Graph& graph, OpId conv, OpId add, TensorId other) {
   if (op.inputs.size() <= ConvInput::kResidual) op.inputs.resize(ConvInput::kResidual + 1, kNone);
   op.inputs[ConvInput::kResidual] = other;
   SetActivation(op, GetActivation(graph.op(add)));
-  RecordFusion(graph, conv, add);
-  BypassAndErase(graph, add, op.outputs.front());
+  AbsorbResult(graph, conv, add);
 }
 
 void TryAddition(Graph& graph, OpId add, PassReport& report) {

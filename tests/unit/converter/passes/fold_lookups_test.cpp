@@ -56,8 +56,8 @@ TEST_CASE("FoldLookups: what becomes u8 at the end is made as u8") {
   CHECK(result.text ==
         "input %a: i8[1,4]\n"
         "input %b: i8[1,4]\n"
-        "%s: u8[1,4] = quantized_binary(%a, %b) {to=u8, zero_point=123, min=123, max=228}\n"
-        "output %s as \"y\"\n");
+        "%y: u8[1,4] = quantized_binary(%a, %b) {to=u8, zero_point=123, min=123, max=228} \"s\"\n"
+        "output %y\n");
 }
 
 TEST_CASE("FoldLookups: values are quantized to the dtype that is wanted") {
@@ -73,8 +73,8 @@ TEST_CASE("FoldLookups: values are quantized to the dtype that is wanted") {
         "input %x: f32[4]\n"
         "const %s: f32[1] = [0.5]\n"
         "const %q.zero_point: i8[1] = [-28]\n"
-        "%q: i8[4] = quantize(%x, %s, %q.zero_point)\n"
-        "output %q as \"y\"\n");
+        "%y: i8[4] = quantize(%x, %s, %q.zero_point) \"q\"\n"
+        "output %y\n");
 }
 
 TEST_CASE("FoldLookups: two tables become one") {

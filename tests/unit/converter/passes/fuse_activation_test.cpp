@@ -17,13 +17,14 @@ TEST_CASE("FuseActivation: a unary op becomes the activation of conv, matmul and
                                   "%b = binary(%mr, %x)\n"
                                   "%y = unary(%b) {function=clip, a=1, b=6}\n"
                                   "output %y\n");
-  CHECK(result.text ==
-        "input %x: f32[1,1,2,2]\n"
-        "const %w: f32[1,1,1,1] = [2]\n"
-        "%c: f32[1,1,2,2] = conv(%x, %w) {activation=leaky_relu, activation_a=0.5}\n"
-        "%m: f32[1,1,2,2] = matmul(%c, %c) {activation=tanh}\n"
-        "%b: f32[1,1,2,2] = binary(%m, %x) {activation=clip, activation_a=1, activation_b=6}\n"
-        "output %b as \"y\"\n");
+  CHECK(
+      result.text ==
+      "input %x: f32[1,1,2,2]\n"
+      "const %w: f32[1,1,1,1] = [2]\n"
+      "%cr: f32[1,1,2,2] = conv(%x, %w) {activation=leaky_relu, activation_a=0.5} \"c\"\n"
+      "%mr: f32[1,1,2,2] = matmul(%cr, %cr) {activation=tanh} \"m\"\n"
+      "%y: f32[1,1,2,2] = binary(%mr, %x) {activation=clip, activation_a=1, activation_b=6} \"b\"\n"
+      "output %y\n");
   CHECK(result.report.changed == 3);
 }
 
@@ -190,8 +191,8 @@ TEST_CASE("FuseActivation: a spelt-out silu after a conv whose result only it re
   CHECK(result.text ==
         "input %x: f32[1,1,2,2]\n"
         "const %w: f32[1,1,1,1] = [2]\n"
-        "%c: f32[1,1,2,2] = conv(%x, %w) {activation=silu}\n"
-        "output %c as \"y\"\n");
+        "%y: f32[1,1,2,2] = conv(%x, %w) {activation=silu} \"c\"\n"
+        "output %y\n");
 }
 
 TEST_CASE("FuseActivation: a scalar that broadcasts to more dimensions is no activation") {

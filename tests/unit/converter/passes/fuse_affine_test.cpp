@@ -21,8 +21,8 @@ TEST_CASE("FuseAffine: a batch norm lowered to mul and add disappears in the con
         "input %x: f32[1,1,2,2]\n"
         "const %w: f32[2,1,1,2] = [2, 4, -3, -4]\n"
         "const %b: f32[2] = [120, 180]\n"
-        "%c: f32[1,2,2,1] = conv(%x, %w, %b) {activation=relu}\n"
-        "output %c as \"y\"\n");
+        "%y: f32[1,2,2,1] = conv(%x, %w, %b) {activation=relu} \"c\"\n"
+        "output %y\n");
   CHECK(result.report.changed == 2);
 }
 
@@ -44,7 +44,7 @@ TEST_CASE("FuseAffine: subtraction and division, either way round") {
             .find("const %w: f32[2,1,1,1] = [-8, -16]\nconst %c_bias: f32[2] = [2, 4]\n") !=
         std::string::npos);
   CHECK(after("%c, %k) {function=div}")
-            .find("const %w: f32[2,1,1,1] = [4, 4]\n%c: f32[1,2,2,2] = conv(%x, %w)\n") !=
+            .find("const %w: f32[2,1,1,1] = [4, 4]\n%y: f32[1,2,2,2] = conv(%x, %w) \"c\"\n") !=
         std::string::npos);
 }
 
@@ -59,8 +59,8 @@ TEST_CASE("FuseAffine: one number scales every channel") {
   CHECK(result.text ==
         "input %x: f32[1,1,2,2]\n"
         "const %w: f32[2,1,1,1] = [3, 6]\n"
-        "%c: f32[1,2,2,2] = conv(%x, %w)\n"
-        "output %c as \"y\"\n");
+        "%y: f32[1,2,2,2] = conv(%x, %w) \"c\"\n"
+        "output %y\n");
 }
 
 TEST_CASE("FuseAffine: channels of a matrix product are its last dimension") {
@@ -78,9 +78,9 @@ TEST_CASE("FuseAffine: channels of a matrix product are its last dimension") {
         "input %x: f32[4,3]\n"
         "const %w: f32[3,2] = [10, 200, 30, 400, 50, 600]\n"
         "const %t: f32[2,2] = [10, 20, 300, 400]\n"
-        "%m: f32[4,2] = matmul(%x, %w)\n"
-        "%n: f32[4,2] = matmul(%m, %t) {transpose_b=1}\n"
-        "output %n as \"y\"\n");
+        "%a: f32[4,2] = matmul(%x, %w) \"m\"\n"
+        "%y: f32[4,2] = matmul(%a, %t) {transpose_b=1} \"n\"\n"
+        "output %y\n");
 }
 
 TEST_CASE("FuseAffine: a bias added on its own becomes the op's, whatever the weights") {
@@ -95,8 +95,8 @@ TEST_CASE("FuseAffine: a bias added on its own becomes the op's, whatever the we
         "input %x: f32[4,3]\n"
         "input %w: f32[3,2]\n"
         "const %m_bias: f32[2] = [1, 2]\n"
-        "%m: f32[4,2] = matmul(%x, %w, %m_bias)\n"
-        "output %m as \"y\"\n");
+        "%y: f32[4,2] = matmul(%x, %w, %m_bias) \"m\"\n"
+        "output %y\n");
 }
 
 TEST_CASE("FuseAffine: weights that another op reads, too, are not changed for it") {
@@ -113,9 +113,9 @@ TEST_CASE("FuseAffine: weights that another op reads, too, are not changed for i
         "input %x: f32[1,1,2,2]\n"
         "const %w: f32[1,1,1,1] = [2]\n"
         "const %w_1: f32[1,1,1,1] = [6]\n"
-        "%c: f32[1,1,2,2] = conv(%x, %w_1)\n"
+        "%y: f32[1,1,2,2] = conv(%x, %w_1) \"c\"\n"
         "%d: f32[1,1,2,2] = conv(%x, %w)\n"
-        "output %c as \"y\"\n"
+        "output %y\n"
         "output %d\n");
 }
 

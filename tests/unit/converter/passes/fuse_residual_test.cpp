@@ -16,8 +16,8 @@ TEST_CASE("FuseResidual: an addition with its activation goes into the conv") {
                                                      "%y = binary(%c, %x) {activation=relu}\n"
                                                      "output %y\n");
   CHECK(result.text == kHead +
-                           "%c: f32[1,1,2,2] = conv(%x, %w, _, %x) {activation=relu}\n"
-                           "output %c as \"y\"\n");
+                           "%y: f32[1,1,2,2] = conv(%x, %w, _, %x) {activation=relu} \"c\"\n"
+                           "output %y\n");
   CHECK(result.report.changed == 1);
 }
 
@@ -29,8 +29,8 @@ TEST_CASE("FuseResidual: of two convs the later one takes the other") {
                                                      "output %y\n");
   CHECK(result.text == kHead +
                            "%c: f32[1,1,2,2] = conv(%x, %w)\n"
-                           "%d: f32[1,1,2,2] = conv(%x, %w, _, %c)\n"
-                           "output %d as \"y\"\n");
+                           "%y: f32[1,1,2,2] = conv(%x, %w, _, %c) \"d\"\n"
+                           "output %y\n");
 }
 
 TEST_CASE("FuseResidual: the earlier conv takes the later one if that cannot take it") {
@@ -41,8 +41,8 @@ TEST_CASE("FuseResidual: the earlier conv takes the later one if that cannot tak
                                                      "output %y\n");
   CHECK(result.text == kHead +
                            "%d: f32[1,1,2,2] = conv(%x, %w) {activation=relu}\n"
-                           "%c: f32[1,1,2,2] = conv(%x, %w, _, %d)\n"
-                           "output %c as \"y\"\n");
+                           "%y: f32[1,1,2,2] = conv(%x, %w, _, %d) \"c\"\n"
+                           "output %y\n");
 }
 
 TEST_CASE("FuseResidual: a conv before the other operand moves behind it, not past its readers") {
@@ -54,8 +54,8 @@ TEST_CASE("FuseResidual: a conv before the other operand moves behind it, not pa
                                                      "output %z\n");
   CHECK(result.text == kHead +
                            "%r: f32[1,1,2,2] = unary(%x) {function=exp}\n"
-                           "%c: f32[1,1,2,2] = conv(%x, %w, _, %r)\n"
-                           "%z: f32[1,1,2,2] = unary(%c) {function=tanh}\n"
+                           "%y: f32[1,1,2,2] = conv(%x, %w, _, %r) \"c\"\n"
+                           "%z: f32[1,1,2,2] = unary(%y) {function=tanh}\n"
                            "output %z\n");
 }
 
@@ -67,9 +67,9 @@ TEST_CASE("FuseResidual: a chain of blocks fuses as a whole") {
                                                      "%b = binary(%a, %d)\n"
                                                      "output %b\n");
   CHECK(result.text == kHead +
-                           "%c: f32[1,1,2,2] = conv(%x, %w, _, %x)\n"
-                           "%d: f32[1,1,2,2] = conv(%c, %w, _, %c)\n"
-                           "output %d as \"b\"\n");
+                           "%a: f32[1,1,2,2] = conv(%x, %w, _, %x) \"c\"\n"
+                           "%b: f32[1,1,2,2] = conv(%a, %w, _, %a) \"d\"\n"
+                           "output %b\n");
 }
 
 TEST_CASE("FuseResidual: refuses what would change values") {
