@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "backends/fpga/sim/board.hpp"
+#include "backends/fpga/sim/call_faults.hpp"
 #include "backends/fpga/sim/shim_core.hpp"
 
 namespace {
@@ -18,6 +19,7 @@ namespace {
 using tenon::fpga::sim::Board;
 using tenon::fpga::sim::BufferObject;
 using tenon::fpga::sim::Client;
+using tenon::fpga::sim::Fails;
 using tenon::fpga::sim::ReadSettings;
 using tenon::fpga::sim::Settings;
 
@@ -56,6 +58,7 @@ unsigned xclProbe() {
 }
 
 xclDeviceHandle xclOpen(unsigned index, const char*, xclVerbosityLevel) {
+  if (Fails("xclOpen")) return nullptr;
   Settings settings;
   if (!CurrentSettings(&settings) || index >= settings.devices) return nullptr;
   Board& board = Board::At(index);
@@ -73,6 +76,7 @@ void xclClose(xclDeviceHandle handle) {
 }
 
 int xclGetDeviceInfo2(xclDeviceHandle, xclDeviceInfo2* info) {
+  if (Fails("xclGetDeviceInfo2")) return -EIO;
   std::memset(info, 0, sizeof *info);
   std::strcpy(info->mName, "tenon_simulated_board");
   info->mDataAlignment = kAlignment;
@@ -82,16 +86,20 @@ int xclGetDeviceInfo2(xclDeviceHandle, xclDeviceInfo2* info) {
 }
 
 int xclLoadXclBin(xclDeviceHandle handle, const axlf* image) {
+  if (Fails("xclLoadXclBin")) return -EIO;
   Trace(AsHandle(handle), "load xclbin");
   const int result = AsHandle(handle).board.Load(*AsHandle(handle).client, image);
   return result == 0 ? tenon::fpga::sim::RegisterXclbin(handle, image) : result;
 }
 
 int xclOpenContext(xclDeviceHandle handle, const xuid_t uuid, unsigned unit, bool is_shared) {
+  if (Fails("xclOpenContext")) return -EIO;
   Trace(AsHandle(handle), "open context", static_cast<int>(unit), is_shared);
   return AsHandle(handle).board.OpenContext(*AsHandle(handle).client, uuid, unit, is_shared);
 }
 
+// Tests never make this one or xclUnmapBO fail: XRT throws out of a destructor then, which ends the
+// process.
 int xclCloseContext(xclDeviceHandle handle, const xuid_t, unsigned unit) {
   Trace(AsHandle(handle), "close context", static_cast<int>(unit));
   return AsHandle(handle).board.CloseContext(*AsHandle(handle).client, unit);
@@ -99,6 +107,7 @@ int xclCloseContext(xclDeviceHandle handle, const xuid_t, unsigned unit) {
 
 xclBufferHandle xclAllocUserPtrBO(xclDeviceHandle handle, void* host, size_t bytes,
                                   unsigned flags) {
+  if (Fails("xclAllocBO")) return XRT_NULL_BO;
   const unsigned buffer =
       AsHandle(handle).board.Allocate(*AsHandle(handle).client, host, bytes, flags);
   Trace(AsHandle(handle), "allocate", buffer, static_cast<long long>(bytes));
@@ -115,6 +124,7 @@ void xclFreeBO(xclDeviceHandle handle, xclBufferHandle buffer) {
 }
 
 void* xclMapBO(xclDeviceHandle handle, xclBufferHandle buffer, bool) {
+  if (Fails("xclMapBO")) return nullptr;
   const BufferObject* const found = AsHandle(handle).board.Find(*AsHandle(handle).client, buffer);
   return found == nullptr ? nullptr : found->host;
 }
@@ -123,6 +133,7 @@ int xclUnmapBO(xclDeviceHandle, xclBufferHandle, void*) { return 0; }
 
 int xclSyncBO(xclDeviceHandle handle, xclBufferHandle buffer, xclBOSyncDirection direction,
               size_t bytes, size_t offset) {
+  if (Fails("xclSyncBO")) return -EIO;
   const bool to_device = direction == XCL_BO_SYNC_BO_TO_DEVICE;
   Trace(AsHandle(handle), to_device ? "to device" : "from device", buffer,
         static_cast<long long>(bytes));
@@ -130,6 +141,7 @@ int xclSyncBO(xclDeviceHandle handle, xclBufferHandle buffer, xclBOSyncDirection
 }
 
 int xclGetBOProperties(xclDeviceHandle handle, xclBufferHandle buffer, xclBOProperties* found) {
+  if (Fails("xclGetBOProperties")) return -EIO;
   const BufferObject* const object = AsHandle(handle).board.Find(*AsHandle(handle).client, buffer);
   if (object == nullptr) return -ENOENT;
   found->handle = buffer;
@@ -140,19 +152,23 @@ int xclGetBOProperties(xclDeviceHandle handle, xclBufferHandle buffer, xclBOProp
 }
 
 int xclExecBuf(xclDeviceHandle handle, xclBufferHandle buffer) {
+  if (Fails("xclExecBuf")) return -EIO;
   Trace(AsHandle(handle), "execute", buffer);
   return AsHandle(handle).board.Enqueue(*AsHandle(handle).client, buffer);
 }
 
 int xclExecWait(xclDeviceHandle handle, int milliseconds) {
+  if (Fails("xclExecWait")) return -EIO;
   return AsHandle(handle).board.WaitForAny(*AsHandle(handle).client, milliseconds);
 }
 
 int xclRegWrite(xclDeviceHandle handle, uint32_t unit, uint32_t offset, uint32_t value) {
+  if (Fails("xclRegWrite")) return -EIO;
   return AsHandle(handle).board.WriteRegister(*AsHandle(handle).client, unit, offset, value);
 }
 
 int xclRegRead(xclDeviceHandle handle, uint32_t unit, uint32_t offset, uint32_t* value) {
+  if (Fails("xclRegRead")) return -EIO;
   return AsHandle(handle).board.ReadRegister(*AsHandle(handle).client, unit, offset, value);
 }
 

@@ -13,6 +13,13 @@ const DeviceApi& Api() { return *fpga::FpgaBackend().device; }
 
 std::string BoardFolder() { return std::string(std::getenv("TENON_BINARY_DIR")) + "/fpga-sim"; }
 
+/// A function of the library that XRT takes for the board's driver; null: it has none.
+template <typename Function>
+Function BoardFunction(const char* name) {
+  void* const board = dlopen((BoardFolder() + "/lib/libxrt_core.so.2").c_str(), RTLD_NOW);
+  return board == nullptr ? nullptr : reinterpret_cast<Function>(dlsym(board, name));
+}
+
 }  // namespace
 
 void UseLoopbackBoard() {
@@ -21,11 +28,19 @@ void UseLoopbackBoard() {
 }
 
 uint64_t CountOf(const char* name) {
-  void* const board = dlopen((BoardFolder() + "/lib/libxrt_core.so.2").c_str(), RTLD_NOW);
-  if (board == nullptr) return UINT64_MAX;
-  auto* const count =
-      reinterpret_cast<uint64_t (*)(const char*)>(dlsym(board, "tenon_fpga_sim_count"));
+  auto* const count = BoardFunction<uint64_t (*)(const char*)>("tenon_fpga_sim_count");
   return count == nullptr ? UINT64_MAX : count(name);
+}
+
+void FailDriverCall(int number) {
+  auto* const fail = BoardFunction<void (*)(uint64_t)>("tenon_fpga_sim_fail_call");
+  if (fail != nullptr) fail(static_cast<uint64_t>(number));
+}
+
+std::string FailedDriverCall() {
+  auto* const failed = BoardFunction<const char* (*)()>("tenon_fpga_sim_failed_call");
+  const char* const name = failed == nullptr ? nullptr : failed();
+  return name == nullptr ? "" : name;
 }
 
 std::string Words(const Status& status) {

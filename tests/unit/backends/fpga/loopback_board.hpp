@@ -34,6 +34,12 @@ void UseLoopbackBoard();
 /// A count of the simulated board's (counters.hpp).
 [[nodiscard]] uint64_t CountOf(const char* name);
 
+/// Has call number `number` from now on of the board's driver interface fail (call_faults.hpp); 0:
+/// none.
+void FailDriverCall(int number);
+/// The name of the one that failed; empty if none has.
+[[nodiscard]] std::string FailedDriverCall();
+
 [[nodiscard]] std::string Words(const Status& status);
 
 /// What the kernel runs: copies `beats` of 16 bytes. Of `magic` it wants 1; up to 15 are code that

@@ -45,6 +45,24 @@ inline uint64_t MonotonicNow() {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<uint64_t>(now.tv_nsec);
 }
 
+inline tenon_status RunOn(tenon_session* session, uint8_t seed, tenon_error* error) {
+  auto* const input = static_cast<uint8_t*>(tenon_session_input(session, 0));
+  for (size_t i = 0; i < kElements * 4; ++i) input[i] = static_cast<uint8_t>(i * 3 + seed);
+  return tenon_session_run(session, error);
+}
+
+/// What every output byte is of the input byte; -1: not the same for all.
+inline int FlippedOf(const tenon_session* session) {
+  const auto* const input =
+      static_cast<const uint8_t*>(tenon_session_input(const_cast<tenon_session*>(session), 0));
+  const auto* const output = static_cast<const uint8_t*>(tenon_session_output(session, 0));
+  const int first = input[0] ^ output[0];
+  for (size_t i = 0; i < kElements * 4; ++i) {
+    if ((input[i] ^ output[i]) != first) return -1;
+  }
+  return first;
+}
+
 /// A loaded plan with a session.
 class Loaded {
  public:
@@ -82,20 +100,9 @@ class Loaded {
   /// Returns TENON_OK, or what went wrong; its words are in error().
   tenon_status Run(uint8_t seed) {
     error_ = tenon_error{};
-    auto* const input = static_cast<uint8_t*>(tenon_session_input(session_, 0));
-    for (size_t i = 0; i < kElements * 4; ++i) input[i] = static_cast<uint8_t>(i * 3 + seed);
-    return tenon_session_run(session_, &error_);
+    return RunOn(session_, seed, &error_);
   }
-  /// What every output byte is of the input byte; -1: not the same for all.
-  [[nodiscard]] int Flipped() const {
-    const auto* const input = static_cast<const uint8_t*>(tenon_session_input(session_, 0));
-    const auto* const output = static_cast<const uint8_t*>(tenon_session_output(session_, 0));
-    const int first = input[0] ^ output[0];
-    for (size_t i = 0; i < kElements * 4; ++i) {
-      if ((input[i] ^ output[i]) != first) return -1;
-    }
-    return first;
-  }
+  [[nodiscard]] int Flipped() const { return FlippedOf(session_); }
 
  private:
   test::PlanBytes file_;

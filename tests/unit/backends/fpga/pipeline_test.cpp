@@ -1,83 +1,16 @@
 // Streams through a pipeline of CPU, board and CPU: rings, several inputs under way, faults.
 #include <doctest/doctest.h>
 
-#include "tests/unit/backends/fpga/loopback_plan.hpp"
-#include "tests/unit/sdk/src/stream_testing.hpp"
+#include "tests/unit/backends/fpga/loopback_pipeline.hpp"
 
 using namespace tenon;        // NOLINT
 using namespace tenon::test;  // NOLINT
-
-namespace {
-
-/// Stages: CPU, board, CPU; a ring of three slots between the first two, one of two behind the
-/// board.
-PlanSpec PipelineOnBoard(bool fallback) {
-  PlanSpec spec;
-  spec.mode = 1;
-  spec.backends = {"cpu", "fpga"};
-  spec.kernels = {"cpu.unary.generic", "fpga.unary.code"};
-  spec.arenas = {{}, {}, {64, 64, 0, 3}, {64, 64, 0, 2}};
-  const auto buffer = [&](uint16_t arena) {
-    const uint32_t tensor = spec.AddBuffer(0, kElements);
-    spec.storages.back().index = arena;
-    return tensor;
-  };
-  const uint32_t in = buffer(0);
-  const uint32_t near = buffer(2);
-  const uint32_t far = buffer(3);
-  const uint32_t out = buffer(1);
-  spec.stages = {0, 1, 2};
-  spec.AddOp({in}, {near}, 0, {}, 0);
-  spec.AddOp({near}, {far}, 1, {}, 1);
-  spec.AddOp({far}, {out}, 2, {}, 2);
-  for (uint16_t s = 0; s < 3; ++s) spec.segments[s].stage = s;
-  spec.segments[1].backend = 1;
-  spec.segments[1].reads = {near};
-  spec.segments[1].writes = {far};
-  spec.ops[1].kernel = 1;
-  if (fallback) spec.ops[1].fallback_kernel = 0;
-  spec.sections = {{CopyCode(4), 64, 0}};
-  CodeSpec code = OnBoard().segments[1].code[0];
-  code.relocations = {{StorageHome::kArena, 2, 0, 64, 0, false},
-                      {StorageHome::kArena, 3, 0, 64, 1, true}};
-  spec.segments[1].code = {code};
-  spec.channels = {{0, 1, {near}, 3, 2}, {1, 2, {far}, 2, 3}};
-  spec.AddInput(in);
-  spec.AddOutput(out);
-  return spec;
-}
-
-std::vector<Job> JobsFor(const tenon_plan* plan, size_t count) {
-  std::vector<Job> jobs;
-  for (size_t n = 0; n < count; ++n) {
-    jobs.push_back(JobFor(plan, {Floats(kElements, static_cast<float>(n) + 1)}));
-  }
-  return jobs;
-}
-
-/// What the output's bytes are of the input's; -1: not the same for all.
-int Flipped(const Job& job) {
-  const std::byte first = job.inputs[0][0] ^ job.outputs[0][0];
-  for (size_t i = 0; i < job.inputs[0].size(); ++i) {
-    if ((job.inputs[0][i] ^ job.outputs[0][i]) != first) return -1;
-  }
-  return static_cast<int>(first);
-}
-
-tenon_stream_options Options() {
-  tenon_stream_options options = OptionsOf(TENON_STREAM_PIPELINE);
-  options.results = 1000;
-  options.device_timeout_ns = 500'000'000;
-  return options;
-}
-
-}  // namespace
 
 TEST_CASE("pipeline: every input takes its own slots, on the board too") {
   const Loaded plan(PipelineOnBoard(false));
   REQUIRE(plan.error() == "");
   const uint64_t starts = CountOf("starts");
-  const StreamForTest stream(plan.plan(), Options());
+  const StreamForTest stream(plan.plan(), PipelineOptions());
   std::vector<Job> jobs = JobsFor(plan.plan(), 200);
   for (Job& job : jobs) REQUIRE(Submit(stream, job) == TENON_OK);
   for (const Job& job : jobs) {
@@ -91,7 +24,7 @@ TEST_CASE("pipeline: an input whose start fails says so, all others are right") 
   const Fault fault("axi-error@21");
   const Loaded plan(PipelineOnBoard(false));
   REQUIRE(plan.error() == "");
-  const StreamForTest stream(plan.plan(), Options());
+  const StreamForTest stream(plan.plan(), PipelineOptions());
   std::vector<Job> jobs = JobsFor(plan.plan(), 60);
   for (Job& job : jobs) REQUIRE(Submit(stream, job) == TENON_OK);
   for (size_t n = 0; n < jobs.size(); ++n) {
@@ -106,7 +39,7 @@ TEST_CASE("pipeline: with a fall-back the CPU stands in for a board that is stuc
   const Fault fault("stuck@11");
   const Loaded plan(PipelineOnBoard(true));
   REQUIRE(plan.error() == "");
-  const StreamForTest stream(plan.plan(), Options());
+  const StreamForTest stream(plan.plan(), PipelineOptions());
   std::vector<Job> jobs = JobsFor(plan.plan(), 40);
   for (Job& job : jobs) REQUIRE(Submit(stream, job) == TENON_OK);
   for (size_t n = 0; n < jobs.size(); ++n) {

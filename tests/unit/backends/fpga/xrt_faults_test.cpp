@@ -1,0 +1,174 @@
+// Every call of XRT fails, one by one, in sessions and in a pipeline: a plan without a fall-back
+// ends with an error or the right values, one with it with values, nothing stays on the board, and
+// what comes after finds all as it was.
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <tuple>
+
+#include "tests/unit/backends/fpga/failing_xrt.hpp"
+#include "tests/unit/backends/fpga/loopback_pipeline.hpp"
+
+using namespace tenon;        // NOLINT
+using namespace tenon::test;  // NOLINT
+
+namespace {
+
+constexpr uint64_t kPatience = 500'000'000;        // ns, of one run
+constexpr uint64_t kMostOfAUse = 20'000'000'000U;  // ns: no wait without end
+
+/// What became of using a plan.
+struct Outcome {
+  std::string error;     ///< the first, with whose words
+  bool is_right = true;  ///< of what ended well
+};
+
+void Add(Outcome& outcome, tenon_status status, const std::string& words, int flipped,
+         bool fallback) {
+  if (status == TENON_OK) {
+    // The board flips the lowest bit of every byte; the CPU does not.
+    outcome.is_right = outcome.is_right && (flipped == 1 || (fallback && flipped == 0));
+  } else if (outcome.error.empty()) {
+    outcome.error = words.empty() ? "an error without a word" : words;
+  }
+}
+
+/// A session, and a second one of the same plan, run in turn.
+Outcome UseSessions(bool fallback) {
+  Outcome outcome;
+  Loaded plan(fallback ? OnBoardWithFallback() : OnBoard());
+  if (plan.session() == nullptr) {
+    outcome.error = plan.error().empty() ? "an error without a word" : plan.error();
+    return outcome;
+  }
+  tenon_session_set_timeout(plan.session(), kPatience, MonotonicNow);
+  tenon_error error{};
+  tenon_session* second = nullptr;
+  const tenon_status opened = tenon_session_open(plan.plan(), &second, &error);
+  if (opened != TENON_OK) Add(outcome, opened, error.message, -1, fallback);
+  for (uint8_t run = 0; run < 2; ++run) {
+    const tenon_status status = plan.Run(run);
+    Add(outcome, status, plan.error(), status == TENON_OK ? plan.Flipped() : -1, fallback);
+    if (second == nullptr) continue;
+    error = {};
+    const tenon_status other = RunOn(second, static_cast<uint8_t>(run + 100), &error);
+    Add(outcome, other, error.message, other == TENON_OK ? FlippedOf(second) : -1, fallback);
+  }
+  if (second != nullptr) tenon_session_close(second);
+  return outcome;
+}
+
+/// A stream of four inputs through stages on CPU, board and CPU.
+Outcome UsePipeline(bool fallback) {
+  Outcome outcome;
+  const Loaded plan(PipelineOnBoard(fallback));
+  if (plan.plan() == nullptr) {
+    outcome.error = plan.error().empty() ? "an error without a word" : plan.error();
+    return outcome;
+  }
+  tenon_stream_options options = PipelineOptions();
+  options.device_timeout_ns = kPatience;
+  tenon_stream* stream = nullptr;
+  tenon_error error{};
+  if (const auto status = tenon_stream_open(plan.plan(), &options, &stream, &error);
+      status != TENON_OK) {
+    Add(outcome, status, error.message, -1, fallback);
+    return outcome;
+  }
+  std::vector<Job> jobs = JobsFor(plan.plan(), 4);
+  for (Job& job : jobs) {
+    const void* input = job.inputs[0].data();
+    void* output = job.outputs[0].data();
+    error = {};
+    auto status = tenon_stream_submit(stream, &input, &output, kMinute, &job.ticket, &error);
+    if (status == TENON_OK) status = tenon_stream_wait(stream, job.ticket, kMinute, &error);
+    Add(outcome, status, error.message, status == TENON_OK ? Flipped(job) : -1, fallback);
+  }
+  tenon_stream_close(stream);
+  return outcome;
+}
+
+using Use = Outcome (*)(bool fallback);
+
+/// Something whose calls fail on demand: call number `number` from now on, none if it is 0.
+struct Failing {
+  void (*fail_at)(int number);
+  std::string (*failed)();
+};
+
+Failing CallsOfXrt(XrtFailure failure) {
+  static XrtFailure how;
+  how = failure;
+  return {[](int number) { FailXrtCall(number, how); }, FailedXrtCall};
+}
+
+/// Below XRT, what the driver in the kernel would answer.
+Failing CallsOfDriver() { return {FailDriverCall, FailedDriverCall}; }
+
+/// Fails every call of a use in turn; returns how many there were, and how many gave an error.
+std::tuple<int, int> FailEveryCall(Use use, bool fallback, const Failing& failing) {
+  UseLoopbackBoard();
+  failing.fail_at(0);
+  const Outcome sound = use(fallback);
+  REQUIRE(sound.error == "");
+  REQUIRE(sound.is_right);
+  int errors = 0;
+  for (int number = 1;; ++number) {
+    const uint64_t allocated = CountOf("buffers_allocated");
+    const uint64_t freed = CountOf("buffers_freed");
+    const uint64_t begin = MonotonicNow();
+    failing.fail_at(number);
+    const Outcome outcome = use(fallback);
+    const std::string name = failing.failed();
+    failing.fail_at(0);
+    if (name.empty()) return {number - 1, errors};
+    CAPTURE(number);
+    CAPTURE(name);
+    CHECK(MonotonicNow() - begin < kMostOfAUse);
+    // Of a buffer that cannot be mapped XRT itself loses the memory.
+    const uint64_t lost = name == "xclMapBO" ? 1 : 0;
+    CHECK(CountOf("buffers_allocated") - allocated == CountOf("buffers_freed") - freed + lost);
+    CHECK(outcome.is_right);
+    if (fallback) CHECK(outcome.error == "");
+    if (!outcome.error.empty()) {
+      ++errors;
+      CHECK(Contains(outcome.error, "fpga"));
+    }
+    const Outcome after = use(fallback);
+    CHECK(after.error == "");
+    CHECK(after.is_right);
+  }
+}
+
+void FailWithAndWithoutFallback(Use use, const Failing& failing) {
+  const auto [calls, errors] = FailEveryCall(use, /*fallback=*/false, failing);
+  CHECK(calls > 30);
+  CHECK(errors > 30);
+  const auto [calls_with, errors_with] = FailEveryCall(use, /*fallback=*/true, failing);
+  CHECK(calls_with > 30);
+  CHECK(errors_with == 0);
+  MESSAGE(calls << " calls failed one by one, " << errors << " uses ended with an error; with a "
+                << "fall-back " << calls_with << " and " << errors_with);
+}
+
+}  // namespace
+
+TEST_CASE("XRT: any call may fail in a session, which says so, is right, or falls back") {
+  for (const auto failure :
+       {XrtFailure::kSystemError, XrtFailure::kBadAlloc, XrtFailure::kUnknown}) {
+    CAPTURE(static_cast<int>(failure));
+    FailWithAndWithoutFallback(UseSessions, CallsOfXrt(failure));
+  }
+}
+
+TEST_CASE("XRT: any call may fail in a pipeline, which says so, is right, or falls back") {
+  FailWithAndWithoutFallback(UsePipeline, CallsOfXrt(XrtFailure::kSystemError));
+}
+
+TEST_CASE("XRT: any call of the driver below it may fail in a session") {
+  FailWithAndWithoutFallback(UseSessions, CallsOfDriver());
+}
+
+TEST_CASE("XRT: any call of the driver below it may fail in a pipeline") {
+  FailWithAndWithoutFallback(UsePipeline, CallsOfDriver());
+}
