@@ -1,12 +1,12 @@
-#include "tests/support/random_graph_builder.hpp"
+#include "tests/support/random_quantized_ops.hpp"
 
 namespace tenon::test {
 namespace {
 
 /// One function a kind of op.
-class Generator : private RandomGraphBuilder {
+class Generator : private RandomQuantizedOps {
  public:
-  Generator(uint64_t seed, const RandomGraphOptions& options) : RandomGraphBuilder(seed, options) {}
+  Generator(uint64_t seed, const RandomGraphOptions& options) : RandomQuantizedOps(seed, options) {}
 
   Graph Run() {
     graph_.name = fmt::format("random_{}", seed_);
@@ -21,6 +21,7 @@ class Generator : private RandomGraphBuilder {
   // --- ops ----------------------------------------------------------------------------------
 
   void AddSomething() {
+    if (options_.quantized && Chance(60)) return AddQuantized();
     switch (Below(26)) {
       case 0:
       case 1:

@@ -11,7 +11,8 @@ namespace tenon::test {
 
 struct RandomGraphOptions {
   int most_ops = 14;
-  bool integers = true;  ///< i32 and bool tensors too
+  bool integers = true;    ///< i32 and bool tensors too
+  bool quantized = false;  ///< tensors of 8 bits and ops on them, in place of those of floats
 };
 
 /// The same graph for the same seed and options; with fewer `most_ops`, a prefix of its ops. Values

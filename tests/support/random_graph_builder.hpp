@@ -51,7 +51,8 @@ class RandomGraphBuilder {
   void AddInputs() {
     const int count = Between(1, 3);
     for (int i = 0; i < count; ++i) {
-      const DType dtype = options_.integers && Chance(15) ? DType::kI32 : DType::kF32;
+      DType dtype = options_.integers && Chance(15) ? DType::kI32 : DType::kF32;
+      if (options_.quantized) dtype = Chance(60) ? DType::kI8 : DType::kU8;
       const Shape shape = RandomShape(Chance(70) ? 4 : Between(0, 5));
       const TensorId id = graph_.AddTensor(fmt::format("x{}", i), dtype, shape);
       graph_.AddInput(id, graph_.tensor(id).name);

@@ -8,6 +8,7 @@
 
 #include "converter/driver/pipeline.hpp"
 #include "converter/driver/tie_states.hpp"
+#include "converter/ir/elements.hpp"
 #include "converter/ir/text.hpp"
 #include "tests/fuzz/differential/run_ways.hpp"
 #include "tests/support/convert_and_run.hpp"
@@ -83,6 +84,7 @@ ConvertOptions OptionsOf(const Choices& choices) {
 struct Attempt {
   const Choices& choices;
   Graph graph;
+  Graph reference;  ///< what is evaluated: the same, or its integer ops
   std::optional<std::pair<size_t, size_t>> tie;
 };
 
@@ -136,6 +138,28 @@ converter::Result<Conversion> ConvertAsChosen(const Attempt& attempt) {
   return converter::ConvertGraph(graph, options);
 }
 
+/// Bytes of all values where the graph computes with them.
+Arrays InputsOf(const Attempt& attempt, uint64_t seed) {
+  Arrays inputs = RandomInputs(attempt.graph, seed);
+  if (!attempt.choices.quantized) return inputs;
+  converter::SplitMix64 random(seed);
+  for (auto& input : inputs) {
+    for (std::byte& byte : input) byte = static_cast<std::byte>(random.Next());
+  }
+  return inputs;
+}
+
+/// A graph whose dequantize and quantize ops have become integer ops, which compute the same bits
+/// wherever they run. False: some are left, between which floats are computed.
+converter::Result<bool> FuseQuantized(Graph& graph) {
+  std::vector<converter::PassReport> reports;
+  TENON_RETURN_IF_ERROR(converter::Canonicalise(graph, /*fuse=*/true, reports));
+  for (const converter::OpId id : graph.OpOrder()) {
+    if (graph.op(id).kind == OpKind::kQuantize) return false;
+  }
+  return true;
+}
+
 /// Inputs of each step, and what the graph makes of them; the tied input is what was before.
 struct Expected {
   std::vector<Arrays> inputs;
@@ -147,15 +171,15 @@ Expected Evaluate(const Attempt& attempt, size_t steps) {
   Expected expected;
   std::vector<std::byte> state;
   for (size_t step = 0; step < steps; ++step) {
-    Arrays inputs = RandomInputs(attempt.graph, attempt.choices.seed + step);
+    Arrays inputs = InputsOf(attempt, attempt.choices.seed + step);
     if (attempt.tie) {
       std::vector<std::byte>& tied = inputs[attempt.tie->second];
       tied = step == 0 ? std::vector<std::byte>(tied.size()) : state;
     }
-    expected.steps.push_back(EvaluateGraph(attempt.graph, inputs));
+    expected.steps.push_back(EvaluateGraph(attempt.reference, inputs));
     expected.error = expected.steps.back().error;
     if (attempt.tie) {
-      const converter::TensorId kept = attempt.graph.outputs()[attempt.tie->first].tensor;
+      const converter::TensorId kept = attempt.reference.outputs()[attempt.tie->first].tensor;
       state = expected.steps.back().values.at(kept);
       inputs.erase(inputs.begin() + static_cast<std::ptrdiff_t>(attempt.tie->second));
     }
@@ -190,9 +214,9 @@ std::string Compare(const Attempt& attempt, const std::vector<Arrays>& got,
     size_t port = 0;
     for (size_t i = 0; i < attempt.graph.outputs().size(); ++i) {
       if (attempt.tie && attempt.tie->first == i) continue;
-      const converter::TensorId id = attempt.graph.outputs()[i].tensor;
+      const converter::TensorId id = attempt.reference.outputs()[i].tensor;
       if (port >= got[step].size()) return "an output is missing";
-      const std::string wrong = CompareOutput(attempt.graph.tensor(id).dtype, got[step][port++],
+      const std::string wrong = CompareOutput(attempt.reference.tensor(id).dtype, got[step][port++],
                                               expected.steps[step].values.at(id), tolerance);
       if (!wrong.empty()) return fmt::format("step {}, output {}: {}", step, i, wrong);
     }
@@ -205,10 +229,23 @@ std::string Compare(const Attempt& attempt, const std::vector<Arrays>& got,
 Outcome Try(const Choices& choices) {
   RandomGraphOptions random;
   random.most_ops = choices.most_ops;
-  Attempt attempt{choices, RandomGraph(choices.seed, random), {}};
+  random.quantized = choices.quantized;
+  Attempt attempt{choices, RandomGraph(choices.seed, random), {}, {}};
+  attempt.reference = attempt.graph;
   attempt.tie = TieOf(attempt.graph, choices);
   Outcome outcome;
   outcome.graph = PrintGraph(attempt.graph);
+  if (choices.quantized) {
+    const auto fused = FuseQuantized(attempt.reference);
+    if (!fused.ok()) {
+      outcome.wrong = "fuse: " + fused.error().message;
+      return outcome;
+    }
+    if (!*fused) {
+      outcome.kind = "floats between";
+      return outcome;
+    }
+  }
   const auto conversion = ConvertAsChosen(attempt);
   if (!conversion.ok()) {
     outcome.kind = "refused";

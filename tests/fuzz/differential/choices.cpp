@@ -49,7 +49,7 @@ void ForEach(Choices& choices, const Visit& visit) {
   visit("aggregate", choices.aggregate, plain.aggregate);
   visit("key_nodes", choices.key_nodes, plain.key_nodes);
   visit("bound", choices.bound, plain.bound);
-  visit("fuse", choices.fuse, plain.fuse);
+  if (!choices.quantized) visit("fuse", choices.fuse, plain.fuse);
   visit("portable", choices.portable, plain.portable);
 }
 
@@ -64,10 +64,11 @@ std::string Words(Way way) {
 
 }  // namespace
 
-Choices Draw(uint64_t seed) {
+Choices Draw(uint64_t seed, bool quantized) {
   Dice dice(seed * 0x9E3779B9U + 11);
   Choices choices;
   choices.seed = seed;
+  choices.quantized = quantized;
   choices.board = DrawBoard(dice);
   // Only this machine's own kernels can be run in its own way.
   choices.portable = choices.board.substr(0, 6) != "x86-64" || dice.Chance(30);
@@ -87,6 +88,9 @@ Choices Draw(uint64_t seed) {
   choices.tied = dice.Chance(25);
   choices.way = static_cast<Way>(dice.Below(5));
   if (choices.tied) choices.way = Way::kSteps;
+  // Unfused, what lies between dequantize and quantize is computed with floats, and an element that
+  // rounds the other way is a whole step of 8 bits.
+  if (quantized) choices.fuse = true;
   return choices;
 }
 
@@ -121,6 +125,7 @@ Choices Shrink(Choices choices, const std::function<bool(const Choices&)>& fails
 
 std::string Describe(const Choices& choices) {
   std::string text = fmt::format("seed {}, most_ops {}", choices.seed, choices.most_ops);
+  if (choices.quantized) text += ", quantized";
   Choices copy = choices;
   ForEach(copy, [&](const char* name, const auto& value, const auto& plain) {
     if (value != plain) text += fmt::format(", {} {}", name, Words(value));

@@ -22,6 +22,7 @@ enum class Way : uint8_t {
 struct Choices {
   uint64_t seed = 1;             ///< of the graph, the inputs and the random board
   int most_ops = 14;             ///< the graph is a prefix of the seed's
+  bool quantized = false;        ///< the graph computes with 8 bits; not made simpler
   std::string board = "x86-64";  ///< a built-in one, or "random"
   bool portable = true;          ///< kernels at conversion and run time
   bool fuse = true;
@@ -41,8 +42,8 @@ struct Choices {
   Way way = Way::kOnce;
 };
 
-/// The attempt number `seed`; the same every time.
-[[nodiscard]] Choices Draw(uint64_t seed);
+/// The attempt number `seed` of its kind; the same every time.
+[[nodiscard]] Choices Draw(uint64_t seed, bool quantized = false);
 
 /// Attempts that are simpler by one value each.
 [[nodiscard]] std::vector<Choices> Simpler(const Choices& choices);

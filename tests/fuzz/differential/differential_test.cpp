@@ -7,7 +7,9 @@
 #include <cstdlib>
 #include <map>
 
+#include "converter/ir/text.hpp"
 #include "tests/fuzz/differential/attempt.hpp"
+#include "tests/support/random_graph.hpp"
 
 namespace tenon::test {
 namespace {
@@ -17,13 +19,13 @@ uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
   return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
-TEST_CASE("Differential: random graphs, options, boards and ways to run give the graph's values") {
+void TryMany(bool quantized) {
   const uint64_t first = FromEnvironment("TENON_DIFFERENTIAL_FROM", 1);
   const uint64_t count = FromEnvironment("TENON_DIFFERENTIAL", 100);
   std::map<std::string, int> kinds;
   int failures = 0;
   for (uint64_t seed = first; seed < first + count && failures < 5; ++seed) {
-    Choices choices = Draw(seed);
+    Choices choices = Draw(seed, quantized);
     if (const char* board = std::getenv("TENON_DIFFERENTIAL_BOARD")) choices.board = board;
     const Outcome outcome = Try(choices);
     ++kinds[outcome.kind];
@@ -43,6 +45,31 @@ TEST_CASE("Differential: random graphs, options, boards and ways to run give the
   std::printf(" of %llu\n", static_cast<unsigned long long>(count));
   // A sample must show every way.
   if (count >= 100) CHECK(kinds.size() >= 5);
+}
+
+TEST_CASE("Differential: random graphs, options, boards and ways to run give the graph's values") {
+  TryMany(/*quantized=*/false);
+}
+
+TEST_CASE("Differential: random quantized graphs give the bits of their integer ops") {
+  TryMany(/*quantized=*/true);
+}
+
+TEST_CASE("Random quantized graphs have every integer op, and every way to round") {
+  std::map<std::string, int> found;
+  RandomGraphOptions options;
+  options.quantized = true;
+  for (uint64_t seed = 1; seed <= 300; ++seed) {
+    const std::string text = PrintGraph(RandomGraph(seed, options));
+    for (const char* words :
+         {" quantized_conv(", " quantized_matmul(", " quantized_binary(",
+          " quantized_average_pool(", " quantized_reduce(", " quantized_softmax(", " lookup(",
+          " quantize(", " dequantize(", " max_pool(", "rounding=fixed_point",
+          "rounding=fixed_point_once", "rounding=half_away"}) {
+      found[words] += text.find(words) != std::string::npos ? 1 : 0;
+    }
+  }
+  for (const auto& [words, graphs] : found) CHECK_MESSAGE(graphs >= 3, words);
 }
 
 TEST_CASE("Choices: what does not matter to a failure is made plain") {
