@@ -43,7 +43,7 @@ static bool check_sections(struct program* program) {
     const uint64_t offset = flat_value(flat, table, 2, 8, 0);
     const uint64_t bytes = flat_value(flat, table, 3, 8, 0);
     const uint64_t alignment = flat_value(flat, table, 4, 4, 0);
-    if (flat_value(flat, table, 1, 2, 0) >= program->plan.spaces) {
+    if (flat_value(flat, table, 1, 2, 0) >= program->spaces) {
       return refuse(program, SECOND_BOUNDS, "section in no memory space", i);
     }
     if (!is_power_of_two(alignment) || offset % alignment != 0) {
@@ -57,27 +57,23 @@ static bool check_sections(struct program* program) {
   return true;
 }
 
-static bool check_storages(struct program* program) {
-  for (uint32_t i = 0; i < program->arena_list.count; ++i) {
-    const struct arena* arena = &program->arenas[i];
-    if (arena->space >= program->plan.spaces || arena->slots == 0 ||
-        arena->bytes > MOST_ARENA_BYTES / arena->slots) {
-      return refuse(program, SECOND_BOUNDS, "arena's space, size or slots out of range", i);
-    }
-    if (!is_power_of_two(arena->alignment)) {
-      return refuse(program, SECOND_ALIGNMENT, "arena's alignment is no power of two", i);
-    }
+static bool check_arena(struct program* program, uint32_t index) {
+  const struct arena* arena = &program->arenas[index];
+  if (arena->space >= program->spaces || arena->slots == 0 ||
+      arena->bytes > MOST_ARENA_BYTES / arena->slots) {
+    return refuse(program, SECOND_BOUNDS, "arena's space, size or slots out of range", index);
   }
-  for (uint32_t i = 0; i < program->storage_list.count; ++i) {
-    const struct storage* storage = &program->storages[i];
-    uint64_t alignment = 0;
-    const uint64_t bytes = home_of(program, storage, &alignment);
-    if (alignment == 0) return refuse(program, SECOND_BOUNDS, "storage without a home", i);
-    if (storage->offset > bytes || storage->bytes > bytes - storage->offset) {
-      return refuse(program, SECOND_BOUNDS, "storage reaches over its home", i);
-    }
-  }
-  return true;
+  return is_power_of_two(arena->alignment) ||
+         refuse(program, SECOND_ALIGNMENT, "arena's alignment is no power of two", index);
+}
+
+static bool check_storage(struct program* program, uint32_t index) {
+  const struct storage* storage = &program->storages[index];
+  uint64_t alignment = 0;
+  const uint64_t bytes = home_of(program, storage, &alignment);
+  return (alignment != 0 && storage->offset <= bytes &&
+          storage->bytes <= bytes - storage->offset) ||
+         refuse(program, SECOND_BOUNDS, "storage without a home, or that reaches over it", index);
 }
 
 static bool check_tensor(struct program* program, uint32_t index) {
@@ -115,12 +111,8 @@ static bool check_tensor(struct program* program, uint32_t index) {
   return true;
 }
 
-static bool is_tensor(const struct program* program, uint32_t tensor) {
-  return tensor < program->tensor_list.count;
-}
-
-static bool is_in_arena(const struct program* program, uint32_t tensor) {
-  return is_tensor(program, tensor) &&
+bool is_in_arena(const struct program* program, uint32_t tensor) {
+  return tensor < program->tensor_list.count &&
          program->storages[program->tensors[tensor].storage].home == 0;
 }
 
@@ -135,7 +127,7 @@ static bool check_op(struct program* program, uint32_t index) {
   const struct op* op = &program->ops[index];
   for (uint32_t i = 0; i < op->inputs.count; ++i) {
     const uint32_t input = flat_word(program->flat, op->inputs, i);
-    if (input != NOTHING && !is_tensor(program, input)) {
+    if (input != NOTHING && input >= program->tensor_list.count) {
       return refuse(program, SECOND_BOUNDS, "input of op is no tensor", index);
     }
   }
@@ -144,7 +136,7 @@ static bool check_op(struct program* program, uint32_t index) {
   }
   for (uint32_t i = 0; i < op->outputs.count; ++i) {
     const uint32_t output = flat_word(program->flat, op->outputs, i);
-    if (!is_tensor(program, output) ||
+    if (output >= program->tensor_list.count ||
         program->storages[program->tensors[output].storage].home == 1) {
       return refuse(program, SECOND_BOUNDS, "output of op is no tensor, or a constant", index);
     }
@@ -158,8 +150,8 @@ static bool check_op(struct program* program, uint32_t index) {
   if (op->in_place != -1 && !is_in_place) {
     return refuse(program, SECOND_BOUNDS, "op in place of no input", index);
   }
-  if (op->kernel >= program->plan.kernels || op->fallback_kernel < -1 ||
-      op->fallback_kernel >= (int64_t)program->plan.kernels ||
+  if (op->kernel >= program->kernels || op->fallback_kernel < -1 ||
+      op->fallback_kernel >= (int64_t)program->kernels ||
       (op->fallback_workspace >= 0 && op->fallback_kernel < 0)) {
     return refuse(program, SECOND_BOUNDS, "op without its kernel", index);
   }
@@ -175,11 +167,8 @@ static bool check_state(struct program* program, uint32_t index) {
   }
   const struct tensor* a = &program->tensors[read];
   const struct tensor* b = &program->tensors[write];
-  bool fits = a->dtype == b->dtype && a->dims.count == b->dims.count &&
+  bool fits = a->dtype == b->dtype && flat_same(program->flat, a->dims, b->dims) &&
               program->storages[a->storage].bytes > 0;
-  for (uint32_t i = 0; fits && i < a->dims.count; ++i) {
-    fits = flat_word(program->flat, a->dims, i) == flat_word(program->flat, b->dims, i);
-  }
   if (fits && initial != NOTHING) {
     fits = initial < program->storage_list.count && program->storages[initial].home == 1 &&
            program->storages[initial].bytes == program->storages[a->storage].bytes;
@@ -189,8 +178,7 @@ static bool check_state(struct program* program, uint32_t index) {
 
 static bool check_ports(struct program* program, struct list ports) {
   for (uint32_t i = 0; i < ports.count; ++i) {
-    const uint32_t table = flat_table(program->flat, ports, i);
-    if (!is_in_arena(program, (uint32_t)flat_value(program->flat, table, 1, 4, 0))) {
+    if (!is_in_arena(program, port_tensor(program, ports, i))) {
       return refuse(program, SECOND_BOUNDS, "port is no tensor in an arena", i);
     }
   }
@@ -222,19 +210,14 @@ static bool check_operands(struct program* program) {
 
 bool check_bounds(struct program* program) {
   enum { MOST_MODE = 3 };
-  if (!check_operands(program) || !check_sections(program) || !check_storages(program))
+  if (!check_operands(program) || !check_sections(program) ||
+      !each(program, program->arena_list.count, check_arena) ||
+      !each(program, program->storage_list.count, check_storage) ||
+      !each(program, program->tensor_list.count, check_tensor) ||
+      !each(program, program->op_list.count, check_op) ||
+      !each(program, program->state_list.count, check_state) ||
+      !each(program, program->segment_list.count, check_exchange)) {
     return false;
-  for (uint32_t i = 0; i < program->tensor_list.count; ++i) {
-    if (!check_tensor(program, i)) return false;
-  }
-  for (uint32_t i = 0; i < program->op_list.count; ++i) {
-    if (!check_op(program, i)) return false;
-  }
-  for (uint32_t i = 0; i < program->state_list.count; ++i) {
-    if (!check_state(program, i)) return false;
-  }
-  for (uint32_t i = 0; i < program->segment_list.count; ++i) {
-    if (!check_exchange(program, i)) return false;
   }
   if (program->mode > MOST_MODE || (program->mode == PIPELINE && program->state_list.count > 0)) {
     return refuse(program, SECOND_BOUNDS, "no such mode, or a pipeline with state", program->mode);

@@ -156,6 +156,13 @@ uint32_t flat_word(const struct flat* flat, struct list list, uint32_t index) {
   return (uint32_t)flat_number(flat, list.at + 4 * index, 4);
 }
 
+bool flat_same(const struct flat* flat, struct list a, struct list b) {
+  bool same = a.count == b.count;
+  for (uint32_t i = 0; same && i < a.count; ++i)
+    same = flat_word(flat, a, i) == flat_word(flat, b, i);
+  return same;
+}
+
 uint32_t flat_table(const struct flat* flat, struct list list, uint32_t index) {
   return flat_follow(flat, list.at + 4 * index);
 }

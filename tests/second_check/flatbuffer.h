@@ -57,4 +57,5 @@ uint32_t flat_follow(const struct flat* flat, uint32_t position);
 uint32_t flat_field(const struct flat* flat, uint32_t table, uint32_t field);
 /* Word `index` of a vector of words, or table `index` of a vector of tables. */
 uint32_t flat_word(const struct flat* flat, struct list list, uint32_t index);
+bool flat_same(const struct flat* flat, struct list a, struct list b); /* words */
 uint32_t flat_table(const struct flat* flat, struct list list, uint32_t index);

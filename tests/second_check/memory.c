@@ -234,12 +234,10 @@ static void add_uses(struct memory* memory) {
   const struct program* program = memory->program;
   const struct flat* flat = program->flat;
   for (uint32_t i = 0; i < program->input_list.count; ++i) {
-    const uint32_t table = flat_table(flat, program->input_list, i);
-    add_use(memory, (uint32_t)flat_value(flat, table, 1, 4, 0), CALLER, true, OPERAND);
+    add_use(memory, port_tensor(program, program->input_list, i), CALLER, true, OPERAND);
   }
   for (uint32_t i = 0; i < program->output_list.count; ++i) {
-    const uint32_t table = flat_table(flat, program->output_list, i);
-    add_use(memory, (uint32_t)flat_value(flat, table, 1, 4, 0), CALLER, false, OPERAND);
+    add_use(memory, port_tensor(program, program->output_list, i), CALLER, false, OPERAND);
   }
   for (uint32_t i = 0; i < program->state_list.count; ++i) {
     const uint32_t read = struct_word(program, program->state_list, i, 3, 0);
@@ -264,10 +262,12 @@ static void add_uses(struct memory* memory) {
 }
 
 /* What is inside a device is used by its segment's ops alone, which have no fall-back. */
-static bool check_inside(struct program* program, uint32_t index, struct list operands) {
+static bool check_inside(struct program* program, uint32_t index) {
   const struct op* op = &program->ops[index];
-  for (uint32_t i = 0; i < operands.count; ++i) {
-    const uint32_t tensor = flat_word(program->flat, operands, i);
+  for (uint32_t i = 0; i < op->inputs.count + op->outputs.count; ++i) {
+    const uint32_t tensor = i < op->inputs.count
+                                ? flat_word(program->flat, op->inputs, i)
+                                : flat_word(program->flat, op->outputs, i - op->inputs.count);
     if (tensor == NOTHING) continue;
     const struct storage* storage = &program->storages[program->tensors[tensor].storage];
     if (storage->home == 2 && (storage->index != op->segment || op->fallback_kernel >= 0)) {
@@ -278,27 +278,17 @@ static bool check_inside(struct program* program, uint32_t index, struct list op
 }
 
 bool check_memory(struct program* program) {
-  for (uint32_t i = 0; i < program->op_list.count; ++i) {
-    if (!check_inside(program, i, program->ops[i].inputs) ||
-        !check_inside(program, i, program->ops[i].outputs)) {
-      return false;
-    }
-  }
+  if (!each(program, program->op_list.count, check_inside)) return false;
   struct memory memory = {.program = program};
   const uint32_t storages = program->storage_list.count;
   memory.begin = calloc((size_t)storages + 1, sizeof *memory.begin);
-  bool passes = memory.begin != NULL;
-  if (passes) {
+  if (memory.begin != NULL) {
     add_uses(&memory);
     for (uint32_t i = 1; i <= storages; ++i) memory.begin[i] += memory.begin[i - 1];
     memory.uses = calloc((size_t)memory.count + 1, sizeof *memory.uses);
-    passes = memory.uses != NULL;
   }
-  if (!passes) {
-    (void)refuse(program, SECOND_TOO_LARGE, "no memory for the uses of storages", memory.count);
-  } else {
-    add_uses(&memory);
-  }
+  bool passes = memory.uses != NULL || refuse(program, SECOND_TOO_LARGE, "no memory for uses", 0);
+  if (passes) add_uses(&memory);
   for (uint32_t i = 0; i < storages && passes; ++i) passes = check_storage(&memory, i);
   passes = passes && check_turns(&memory) && check_stage_uses(&memory);
   free(memory.uses);

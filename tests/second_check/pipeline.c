@@ -43,28 +43,25 @@ static bool check_channel(struct program* program, uint32_t index) {
   program->arenas[channel->arena].channel = index;
   for (uint32_t i = 0; i < channel->tensors.count; ++i) {
     const uint32_t tensor = flat_word(program->flat, channel->tensors, i);
-    const struct storage* storage = tensor < program->tensor_list.count
-                                        ? &program->storages[program->tensors[tensor].storage]
-                                        : NULL;
-    if (storage == NULL || storage->home != 0 || storage->index != channel->arena) {
+    if (!is_in_arena(program, tensor) ||
+        program->storages[program->tensors[tensor].storage].index != channel->arena) {
       return refuse(program, SECOND_BOUNDS, "channel of what is not in its ring", tensor);
     }
   }
   return true;
 }
 
-/* One use of an arena; `owners` has the stage that each belongs to. */
-static bool check_use(struct program* program, const struct use* use, uint32_t* owners) {
-  const uint32_t arena = program->storages[use->storage].index;
-  const uint32_t ring = program->arenas[arena].channel;
+static bool check_use(struct program* program, const struct use* use) {
+  struct arena* arena = &program->arenas[program->storages[use->storage].index];
+  const uint32_t ring = arena->channel;
   if (use->op == CALLER) {
     return ring == NOTHING ||
            refuse(program, SECOND_OVERLAP, "port in a ring: tensor", use->tensor);
   }
   const uint32_t stage = program->ops[use->op].worker;
   if (ring == NOTHING) {
-    if (owners[arena] == NOTHING) owners[arena] = stage;
-    return owners[arena] == stage ||
+    if (arena->stage == NOTHING) arena->stage = stage;
+    return arena->stage == stage ||
            refuse(program, SECOND_OVERLAP, "used by two stages in no channel: tensor", use->tensor);
   }
   const uint32_t from = stage_of(program, program->channels[ring].from);
@@ -76,16 +73,9 @@ static bool check_use(struct program* program, const struct use* use, uint32_t* 
 }
 
 bool check_stage_uses(struct memory* memory) {
-  enum { MOST_ARENAS = 65536 };
-  static uint32_t owners[MOST_ARENAS];
-  struct program* program = memory->program;
-  if (program->mode != PIPELINE) return true;
-  if (program->arena_list.count > MOST_ARENAS) {
-    return refuse(program, SECOND_TOO_LARGE, "too many arenas", program->arena_list.count);
-  }
-  for (uint32_t i = 0; i < program->arena_list.count; ++i) owners[i] = NOTHING;
+  if (memory->program->mode != PIPELINE) return true;
   for (uint32_t i = 0; i < memory->count; ++i) {
-    if (!check_use(program, &memory->uses[i], owners)) return false;
+    if (!check_use(memory->program, &memory->uses[i])) return false;
   }
   return true;
 }
@@ -96,9 +86,7 @@ bool check_pipeline(struct program* program) {
   if (!is_pipeline && program->channel_list.count > 0) {
     return refuse(program, SECOND_ORDER, "channels in what is no pipeline", 0);
   }
-  for (uint32_t i = 0; i < program->channel_list.count; ++i) {
-    if (!check_channel(program, i)) return false;
-  }
+  if (!each(program, program->channel_list.count, check_channel)) return false;
   for (uint32_t i = 0; i < program->arena_list.count; ++i) {
     if (program->arenas[i].slots > 1 && program->arenas[i].channel == NOTHING) {
       return refuse(program, SECOND_BOUNDS, "several slots, but no channel, has arena", i);

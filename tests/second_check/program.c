@@ -38,6 +38,17 @@ struct list group_ops(const struct program* program, uint32_t group) {
   return flat_list(program->flat, flat_table(program->flat, program->group_list, group), 0);
 }
 
+uint32_t port_tensor(const struct program* program, struct list ports, uint32_t index) {
+  return (uint32_t)flat_value(program->flat, flat_table(program->flat, ports, index), 1, 4, 0);
+}
+
+bool each(struct program* program, uint32_t count, bool (*check)(struct program*, uint32_t index)) {
+  for (uint32_t i = 0; i < count; ++i) {
+    if (!check(program, i)) return false;
+  }
+  return true;
+}
+
 static void read_arenas(struct program* program) {
   const struct flat* flat = program->flat;
   for (uint32_t i = 0; i < program->arena_list.count; ++i) {
@@ -47,7 +58,7 @@ static void read_arenas(struct program* program) {
     arena->bytes = flat_value(flat, table, 1, 8, 0);
     arena->alignment = (uint32_t)flat_value(flat, table, 2, 4, 0);
     arena->slots = (uint32_t)flat_value(flat, table, 4, 2, 1);
-    arena->channel = NOTHING;
+    arena->channel = arena->stage = NOTHING;
   }
   for (uint32_t i = 0; i < program->storage_list.count; ++i) {
     const uint32_t at = program->storage_list.at + 24 * i;
@@ -110,7 +121,11 @@ static void read_segments(struct program* program) {
   }
 }
 
-static void* zeros(uint32_t count, size_t bytes) { return calloc(count == 0 ? 1 : count, bytes); }
+static void* zeros(struct program* program, uint32_t count, size_t bytes) {
+  void* made = calloc((size_t)count + 1, bytes);
+  if (made == NULL) (void)refuse(program, SECOND_TOO_LARGE, "no memory for a table", count);
+  return made;
+}
 
 bool read_program(struct program* program) {
   const struct flat* flat = program->flat;
@@ -128,16 +143,13 @@ bool read_program(struct program* program) {
   for (uint32_t i = 0; i < program->worker_list.count; ++i) {
     program->steps[i] = flat_list(flat, flat_table(flat, program->worker_list, i), 0);
   }
-  program->arenas = zeros(program->arena_list.count, sizeof *program->arenas);
-  program->storages = zeros(program->storage_list.count, sizeof *program->storages);
-  program->tensors = zeros(program->tensor_list.count, sizeof *program->tensors);
-  program->ops = zeros(program->op_list.count, sizeof *program->ops);
-  program->segments = zeros(program->segment_list.count, sizeof *program->segments);
-  program->channels = zeros(program->channel_list.count, sizeof *program->channels);
-  if (!program->arenas || !program->storages || !program->tensors || !program->ops ||
-      !program->segments || !program->channels) {
-    return refuse(program, SECOND_TOO_LARGE, "no memory for the program's tables", 0);
-  }
+  program->arenas = zeros(program, program->arena_list.count, sizeof *program->arenas);
+  program->storages = zeros(program, program->storage_list.count, sizeof *program->storages);
+  program->tensors = zeros(program, program->tensor_list.count, sizeof *program->tensors);
+  program->ops = zeros(program, program->op_list.count, sizeof *program->ops);
+  program->segments = zeros(program, program->segment_list.count, sizeof *program->segments);
+  program->channels = zeros(program, program->channel_list.count, sizeof *program->channels);
+  if (program->answer->found != SECOND_PASSED) return false;
   read_arenas(program);
   read_tensors(program);
   read_ops(program);

@@ -15,6 +15,7 @@ struct arena {
   uint64_t bytes;
   uint32_t alignment, space, slots;
   uint32_t channel; /* whose ring it is, or NOTHING */
+  uint32_t stage;   /* of a pipeline's that uses it alone, or NOTHING */
 };
 
 struct storage {
@@ -48,17 +49,12 @@ struct channel {
   struct list tensors;
 };
 
-/* Of the whole plan. */
-struct counts {
-  uint32_t spaces, backends, kernels;
-};
-
 struct program {
   const struct flat* flat;
   uint64_t file_bytes;
   uint32_t table;
   uint32_t mode;
-  struct counts plan;
+  uint32_t spaces, backends, kernels; /* of the whole plan */
   struct list section_list;
   struct list arena_list, storage_list, tensor_list, op_list, worker_list, segment_list;
   struct list channel_list, stage_list, input_list, output_list, state_list, group_list;
@@ -78,14 +74,19 @@ bool refuse(struct program* program, enum second_class found, const char* reason
 
 bool read_program(struct program* program);
 void free_program(struct program* program);
-uint32_t element_bytes(uint32_t dtype); /* 0: no such type */
+bool is_in_arena(const struct program* program, uint32_t tensor); /* and is one */
+uint32_t element_bytes(uint32_t dtype);                           /* 0: no such type */
 /* The step's op and its waits, pairs of words. */
 uint32_t step_op(const struct program* program, uint32_t worker, uint32_t step);
 struct list step_waits(const struct program* program, uint32_t worker, uint32_t step);
 struct list group_ops(const struct program* program, uint32_t group);
+uint32_t port_tensor(const struct program* program, struct list ports, uint32_t index);
 /* Of a vector of structs: word `word` of element `index`, of `words` words each. */
 uint32_t struct_word(const struct program* program, struct list list, uint32_t index,
                      uint32_t words, uint32_t word);
+
+/* True if `check` passes every index below `count`. */
+bool each(struct program* program, uint32_t count, bool (*check)(struct program*, uint32_t index));
 
 /* The parts, in this order; each relies on those before. */
 bool check_bounds(struct program* program);

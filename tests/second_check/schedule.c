@@ -20,18 +20,13 @@ static bool assign_steps(struct program* program) {
       }
     }
   }
-  for (uint32_t i = 0; i < program->op_list.count; ++i) {
-    if (program->ops[i].worker == NOTHING) {
-      return refuse(program, SECOND_ORDER, "op in no step", i);
-    }
-  }
   return true;
 }
 
 static bool assign_segments(struct program* program) {
   for (uint32_t s = 0; s < program->segment_list.count; ++s) {
     const struct segment* segment = &program->segments[s];
-    if (segment->stage >= program->stage_list.count || segment->backend >= program->plan.backends) {
+    if (segment->stage >= program->stage_list.count || segment->backend >= program->backends) {
       return refuse(program, SECOND_BOUNDS, "segment's stage or backend out of range", s);
     }
     for (uint32_t i = 0; i < segment->ops.count; ++i) {
@@ -42,12 +37,12 @@ static bool assign_segments(struct program* program) {
       program->ops[op].segment = s;
     }
   }
-  for (uint32_t i = 0; i < program->op_list.count; ++i) {
-    if (program->ops[i].segment == NOTHING) {
-      return refuse(program, SECOND_BOUNDS, "op in no segment", i);
-    }
-  }
   return true;
+}
+
+static bool is_assigned(struct program* program, uint32_t op) {
+  return (program->ops[op].worker != NOTHING && program->ops[op].segment != NOTHING) ||
+         refuse(program, SECOND_ORDER, "op in no step, or in no segment", op);
 }
 
 static bool assign_group(struct program* program, uint32_t group) {
@@ -55,7 +50,6 @@ static bool assign_group(struct program* program, uint32_t group) {
   if (ops.count < 2 || ops.count > 32) {
     return refuse(program, SECOND_BOUNDS, "2 to 32 ops start together, unlike in group", group);
   }
-  const uint32_t first = flat_word(program->flat, ops, 0);
   for (uint32_t i = 0; i < ops.count; ++i) {
     const uint32_t id = flat_word(program->flat, ops, i);
     if (id >= program->op_list.count || program->ops[id].group != NOTHING) {
@@ -63,7 +57,7 @@ static bool assign_group(struct program* program, uint32_t group) {
     }
     struct op* op = &program->ops[id];
     op->group = group;
-    const struct op* leader = &program->ops[first];
+    const struct op* leader = &program->ops[flat_word(program->flat, ops, 0)];
     if (op->worker != leader->worker || op->segment != leader->segment ||
         op->step != (uint64_t)leader->step + i ||
         (i > 0 && step_waits(program, op->worker, op->step).count > 0)) {
@@ -73,16 +67,15 @@ static bool assign_group(struct program* program, uint32_t group) {
   return true;
 }
 
+static bool check_stage(struct program* program, uint32_t stage) {
+  const uint32_t table = flat_table(program->flat, program->stage_list, stage);
+  return flat_value(program->flat, table, 0, 2, 0) < program->worker_list.count ||
+         refuse(program, SECOND_BOUNDS, "stage of no worker", stage);
+}
+
 bool check_schedule(struct program* program) {
-  if (!assign_steps(program) || !assign_segments(program)) return false;
-  for (uint32_t i = 0; i < program->group_list.count; ++i) {
-    if (!assign_group(program, i)) return false;
-  }
-  for (uint32_t i = 0; i < program->stage_list.count; ++i) {
-    const uint32_t table = flat_table(program->flat, program->stage_list, i);
-    if (flat_value(program->flat, table, 0, 2, 0) >= program->worker_list.count) {
-      return refuse(program, SECOND_BOUNDS, "stage of no worker", i);
-    }
-  }
-  return true;
+  return assign_steps(program) && assign_segments(program) &&
+         each(program, program->op_list.count, is_assigned) &&
+         each(program, program->group_list.count, assign_group) &&
+         each(program, program->stage_list.count, check_stage);
 }

@@ -30,9 +30,9 @@ static bool open_plan(struct program* root) {
     return refuse(root, SECOND_STRUCTURE, "an offset leads nowhere, or a text has no end", 0);
   }
   root->section_list = flat_list(flat, plan, 8);
-  root->plan.spaces = flat_list(flat, plan, 7).count;
-  root->plan.backends = flat_list(flat, plan, 9).count;
-  root->plan.kernels = flat_list(flat, plan, 10).count;
+  root->spaces = flat_list(flat, plan, 7).count;
+  root->backends = flat_list(flat, plan, 9).count;
+  root->kernels = flat_list(flat, plan, 10).count;
   return true;
 }
 

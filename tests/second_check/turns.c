@@ -5,21 +5,13 @@
 static bool is_same_window(const struct program* program, uint32_t a, uint32_t b) {
   const struct tensor* left = &program->tensors[a];
   const struct tensor* right = &program->tensors[b];
-  if (left->offset != right->offset || left->dims.count != right->dims.count ||
-      element_bytes(left->dtype) != element_bytes(right->dtype)) {
-    return false;
-  }
-  for (uint32_t i = 0; i < left->dims.count; ++i) {
-    if (flat_word(program->flat, left->dims, i) != flat_word(program->flat, right->dims, i) ||
-        flat_word(program->flat, left->strides, i) != flat_word(program->flat, right->strides, i)) {
-      return false;
-    }
-  }
-  return true;
+  return left->offset == right->offset &&
+         element_bytes(left->dtype) == element_bytes(right->dtype) &&
+         flat_same(program->flat, left->dims, right->dims) &&
+         flat_same(program->flat, left->strides, right->strides);
 }
 
-/* The op that writes storage `after` over the very elements that it reads of `before`, or NOTHING.
- */
+/* The op that writes storage `after` over just what it reads of `before`, or NOTHING. */
 static uint32_t op_in_place(const struct memory* memory, uint32_t before, uint32_t after) {
   const struct program* program = memory->program;
   const struct use* writer = NULL;
