@@ -11,6 +11,7 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 set(CMAKE_CXX_EXTENSIONS OFF)
 
 option(TENON_FUZZ "Build the libFuzzer targets (clang; see scripts/fuzz.sh)" OFF)
+option(TENON_COVERAGE "Count which lines run (GCC; see scripts/coverage.sh)" OFF)
 set(TENON_SANITIZE "" CACHE STRING "Sanitizers to build with: address,undefined or thread")
 
 # Firmware: what bare metal lacks is left out (runtime/base/config.hpp).

@@ -29,6 +29,10 @@ if(TENON_SANITIZE)
     target_compile_options(tenon_flags INTERFACE -Wno-pass-failed)
   endif()
 endif()
+if(TENON_COVERAGE)
+  target_compile_options(tenon_flags INTERFACE --coverage)
+  target_link_options(tenon_flags INTERFACE --coverage)
+endif()
 
 # Device code: C++17 without exceptions and RTTI; no fused multiply-add behind the programmer's
 # back, so that float results are the same on every target.
