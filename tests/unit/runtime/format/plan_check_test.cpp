@@ -69,6 +69,30 @@ TEST_CASE("CheckPlan: parts that share elements are refused") {
   CHECK(Says(spec, "writes bytes of tensor 2 that op 0 writes"));
 }
 
+/// Columns of rows of six, 4 and 2 wide, read as if rows had eight elements.
+PlanSpec OtherRows() {
+  PlanSpec spec;
+  const uint32_t in = spec.AddBuffer(0, 16);
+  const uint32_t joined = spec.AddStorage(64, 96);
+  const uint32_t left = spec.AddTensor(joined, {4, 4}, 0, {6, 1});
+  const uint32_t right = spec.AddTensor(joined, {4, 2}, 16, {6, 1});
+  const uint32_t read = spec.AddTensor(joined, {3, 2}, 0, {8, 1});
+  const uint32_t out = spec.AddBuffer(192, 32);
+  spec.AddOp({in}, {left});
+  spec.AddOp({in}, {right});
+  spec.AddOp({read}, {out});
+  spec.AddInput(in);
+  spec.AddOutput(out);
+  return spec;
+}
+
+TEST_CASE("CheckPlan: rows of another length than were written are looked at one by one") {
+  CHECK(Check(OtherRows()) == "");
+  PlanSpec spec = OtherRows();
+  spec.tensors[2].dims = {2, 2};  // elements 16 and 17 are left
+  CHECK(Says(spec, "op2: reads tensor 3 before all of it is written"));
+}
+
 TEST_CASE("CheckPlan: a missing part is noticed") {
   PlanSpec spec = Columns();
   spec.tensors[2].dims = {4, 3};
