@@ -7,10 +7,31 @@
 namespace tenon {
 namespace {
 
+/// Sigmoid and tanh also take numbers of 16 bits in fixed point, with `a` bits before the point.
+bool IsFixedPointFunction(const UnaryAttributes& attributes, DType dtype) {
+  const bool takes =
+      attributes.function == UnaryFunction::kSigmoid || attributes.function == UnaryFunction::kTanh;
+  return takes && dtype == DType::kI16;
+}
+
+Status CheckIntegerBits(const UnaryAttributes& attributes) {
+  constexpr float kMostBits = 6.0F;
+  const float bits = attributes.a;
+  TENON_ENSURE(
+      bits >= 0.0F && bits <= kMostBits && bits == static_cast<float>(static_cast<int>(bits)),
+      kInvalidArgument, "a fixed-point number of i16 has 0 to 6 bits before the point");
+  TENON_ENSURE(attributes.function != UnaryFunction::kSigmoid || bits == 3.0F, kInvalidArgument,
+               "the sigmoid of i16 takes 3 bits before the point");
+  return OkStatus();
+}
+
 Status InferUnary(const OpCall& call, OutputType* outputs) {
   const auto& attributes = call.AttributesAs<UnaryAttributes>();
   const TensorView& x = call.Input(0);
-  TENON_RETURN_IF_ERROR(CheckFunction(attributes.function, attributes.a, attributes.b, x.dtype));
+  TENON_RETURN_IF_ERROR(
+      IsFixedPointFunction(attributes, x.dtype)
+          ? CheckIntegerBits(attributes)
+          : CheckFunction(attributes.function, attributes.a, attributes.b, x.dtype));
   return SetOutput(x.dtype, x.shape(), outputs);
 }
 
@@ -60,14 +81,21 @@ bool HasQuantizedForm(BinaryFunction function, Rounding rounding) {
   }
 }
 
+/// Sums and states of recurrent layers have more bits than a byte. Only fixed point takes them.
+bool QuantizedBinaryTakes(DType dtype, Rounding rounding) {
+  const bool is_wide = dtype == DType::kI16 || dtype == DType::kI32;
+  return IsQuantized(dtype) || (is_wide && rounding == Rounding::kFixedPoint);
+}
+
 Status InferQuantizedBinary(const OpCall& call, OutputType* outputs) {
   const auto& attributes = call.AttributesAs<QuantizedBinaryAttributes>();
   const Rounding rounding = attributes.output.rounding;
   const TensorView& x = call.Input(BinaryInput::kX);
   const TensorView& y = call.Input(BinaryInput::kY);
-  TENON_ENSURE(IsQuantized(x.dtype) && IsQuantized(y.dtype), kInvalidArgument,
-               "operands must be i8 or u8");
-  TENON_RETURN_IF_ERROR(CheckQuantizedOutput(attributes.output));
+  TENON_ENSURE(QuantizedBinaryTakes(x.dtype, rounding) && QuantizedBinaryTakes(y.dtype, rounding),
+               kInvalidArgument, "operands must be i8 or u8, or i16 or i32 with fixed_point");
+  TENON_RETURN_IF_ERROR(
+      CheckQuantizedOutput(attributes.output, /*may_be_wide=*/rounding == Rounding::kFixedPoint));
   TENON_ENSURE(HasQuantizedForm(attributes.function, rounding), kInvalidArgument,
                "function {0} has no quantized form with rounding {1}",
                static_cast<int64_t>(attributes.function), static_cast<int64_t>(rounding));

@@ -9,8 +9,14 @@ namespace {
 
 using In = QuantizedGemmInput;
 
-constexpr int32_t Least(DType dtype) { return dtype == DType::kI8 ? -128 : 0; }
-constexpr int32_t Most(DType dtype) { return dtype == DType::kI8 ? 127 : 255; }
+constexpr int32_t Least(DType dtype) {
+  if (dtype == DType::kI16) return INT16_MIN;
+  return dtype == DType::kI8 ? INT8_MIN : 0;
+}
+constexpr int32_t Most(DType dtype) {
+  if (dtype == DType::kI16) return INT16_MAX;
+  return dtype == DType::kI8 ? INT8_MAX : UINT8_MAX;
+}
 constexpr bool Holds(DType dtype, int32_t value) {
   return value >= Least(dtype) && value <= Most(dtype);
 }
@@ -45,15 +51,17 @@ Status CheckFactor(const OpCall& call, Rounding rounding, int32_t channels) {
 }  // namespace
 
 Status CheckZeroPoint(int32_t zero_point, DType dtype) {
-  TENON_ENSURE(Holds(dtype, zero_point), kInvalidArgument,
-               "{0} cannot be a zero point of this dtype", zero_point);
+  const bool fits = IsQuantized(dtype) ? Holds(dtype, zero_point) : zero_point == 0;
+  TENON_ENSURE(fits, kInvalidArgument, "{0} cannot be a zero point of this dtype", zero_point);
   return OkStatus();
 }
 
-Status CheckQuantizedOutput(const QuantizedOutput& output) {
+Status CheckQuantizedOutput(const QuantizedOutput& output, bool may_be_wide) {
+  const bool is_wide = output.to == static_cast<int32_t>(DType::kI16);
   const bool known = output.to == static_cast<int32_t>(DType::kI8) ||
                      output.to == static_cast<int32_t>(DType::kU8);
-  TENON_ENSURE(known, kInvalidArgument, "a quantized output is i8 or u8");
+  TENON_ENSURE(known || (may_be_wide && is_wide), kInvalidArgument,
+               "a quantized output is i8 or u8");
   TENON_ENSURE(IsValidEnum(output.rounding, kRoundingCount), kInvalidArgument,
                "there is no rounding {0}", static_cast<int64_t>(output.rounding));
   const auto dtype = static_cast<DType>(output.to);

@@ -10,13 +10,14 @@ namespace tenon {
   return dtype == DType::kI8 || dtype == DType::kU8;
 }
 
-/// `to` is i8 or u8, the zero point and min <= max are values of it, the rounding exists.
-Status CheckQuantizedOutput(const QuantizedOutput& output);
+/// `to` is i8 or u8 (or i16 where that may be), the zero point and min <= max are values of it, the
+/// rounding exists. The zero point of an i16 is 0.
+Status CheckQuantizedOutput(const QuantizedOutput& output, bool may_be_wide = false);
 
 /// What `rounding` reads of the scale is in range.
 Status CheckQuantizedScale(const QuantizedScale& scale, Rounding rounding);
 
-/// A zero point attribute is a value of `dtype` (i8 or u8).
+/// A zero point attribute is a value of `dtype` (i8 or u8), or 0.
 Status CheckZeroPoint(int32_t zero_point, DType dtype);
 
 /// Input `index`, if there, is a vector of `dtype` with one element or `count`.

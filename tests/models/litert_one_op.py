@@ -6,9 +6,11 @@ import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
 TYPES = {"i8": schema.TensorType.INT8, "u8": schema.TensorType.UINT8,
-         "i32": schema.TensorType.INT32, "f32": schema.TensorType.FLOAT32,
+         "i16": schema.TensorType.INT16, "i32": schema.TensorType.INT32,
+         "f32": schema.TensorType.FLOAT32,
          "bool": schema.TensorType.BOOL}
-NUMPY = {"i8": np.int8, "u8": np.uint8, "i32": np.int32, "f32": np.float32, "bool": np.bool_}
+NUMPY = {"i8": np.int8, "u8": np.uint8, "i16": np.int16, "i32": np.int32, "f32": np.float32,
+         "bool": np.bool_}
 
 
 class OneOp:
@@ -34,8 +36,8 @@ class OneOp:
         yield len(self.model.subgraphs) - 1
         self.graph = outer
 
-    def variable(self, name, shape):
-        number = self.tensor(name, "f32", shape)
+    def variable(self, name, shape, dtype="f32", **kwargs):
+        number = self.tensor(name, dtype, shape, **kwargs)
         self.graph.tensors[number].isVariable = True
         return number
 

@@ -105,6 +105,7 @@ Reason BinarySupports(const OpCall& call) {
   if (attributes.output.rounding != Rounding::kFixedPoint) {
     return "the Cortex-M sums are rounded in fixed point";
   }
+  if (DTypeBytes(z.dtype) != 1) return "the Cortex-M kernel gives i8 and u8";
   for (int i = 0; i < 2; ++i) {
     const TensorView& operand = call.Input(i);
     if (operand.dtype != DType::kI8) return "the Cortex-M kernel adds i8";

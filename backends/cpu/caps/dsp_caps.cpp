@@ -295,6 +295,10 @@ Reason BinarySupports(const OpCall& call) {
     return "the DSP kernel adds and subtracts";
   }
   const TensorView& z = call.Output();
+  if (DTypeBytes(call.Input(BinaryInput::kX).dtype) != 1 ||
+      DTypeBytes(call.Input(BinaryInput::kY).dtype) != 1 || DTypeBytes(z.dtype) != 1) {
+    return "the DSP kernel computes with i8 and u8";
+  }
   if (call.Input(BinaryInput::kX).shape() != z.shape() ||
       call.Input(BinaryInput::kY).shape() != z.shape()) {
     return "the DSP kernel adds operands of equal shape";

@@ -73,6 +73,9 @@ const char* LookupSupports(const OpCall& call) {
 }
 
 const char* BinarySupports(const OpCall& call) {
+  const bool bytes = IsByte(call.Input(BinaryInput::kX).dtype) &&
+                     IsByte(call.Input(BinaryInput::kY).dtype) && IsByte(call.Output().dtype);
+  if (!bytes) return "the fast kernel computes with i8 and u8";
   switch (call.AttributesAs<QuantizedBinaryAttributes>().function) {
     case BinaryFunction::kAdd:
     case BinaryFunction::kSub:

@@ -38,6 +38,12 @@ size_t PackedBytes(int64_t outputs, int64_t inputs) {
 
 const char* QuantizedSupports(const OpCall&) { return nullptr; }
 
+const char* QuantizedBinarySupports(const OpCall& call) {
+  const bool bytes = DTypeBytes(call.Input(0).dtype) == 1 && DTypeBytes(call.Input(1).dtype) == 1 &&
+                     DTypeBytes(call.Output().dtype) == 1;
+  return bytes ? nullptr : "not of i8 or u8";
+}
+
 const char* QuantizedTileSupports(const OpCall& call) {
   if (call.AttributesAs<ConvAttributes>().group != 1) return "group > 1";
   return PackedRefusal(call);

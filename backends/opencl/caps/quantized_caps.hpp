@@ -14,6 +14,7 @@ namespace tenon::opencl {
 [[nodiscard]] const char* QuantizedDepthwiseSupports(const OpCall& call);
 /// Accepts matrix products by one constant matrix.
 [[nodiscard]] const char* QuantizedMatMulTileSupports(const OpCall& call);
+[[nodiscard]] const char* QuantizedBinarySupports(const OpCall& call);
 [[nodiscard]] const char* QuantizedAveragePoolSupports(const OpCall& call);
 
 /// Is KernelCaps::packed_bytes of what packs weights.

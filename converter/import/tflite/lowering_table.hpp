@@ -13,9 +13,10 @@ using LoweringFunction = Status (*)(Node& node);
 
 /// What becomes of an operator when its tensors are quantized.
 enum class Integers {
-  kInFloats,  ///< numbers are made real, computed with and quantized again: not TFLite's bits
-  kMoved,     ///< elements are only moved or compared: their bits stay (else as kInFloats)
-  kExact,     ///< `quantized` lowers it to TFLite's own arithmetic
+  kInFloats,   ///< numbers are made real, computed with and quantized again: not TFLite's bits
+  kMoved,      ///< elements are only moved or compared: their bits stay (else as kInFloats)
+  kExact,      ///< `quantized` lowers it to TFLite's own arithmetic
+  kExactWide,  ///< kExact, with tensors of 16 bits among the others
 };
 
 struct LoweringRow {

@@ -164,6 +164,9 @@ class FlowCheck {
     TENON_RETURN_IF_ERROR(CheckCounts(node, OperatorOf(code)));
     const bool optional = !IsVariableOperator(OperatorOf(code));
     TENON_RETURN_IF_ERROR(ReadAll(node.inputs(), where, optional));
+    for (uint32_t i = 0; i < SizeOf(node.intermediates()); ++i) {
+      TENON_RETURN_IF_ERROR(CheckIndex(node.intermediates()->Get(i), where + "'s intermediates"));
+    }
     return MakeAll(node.outputs(), where);
   }
 

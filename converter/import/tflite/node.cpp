@@ -169,12 +169,21 @@ Result<Quantization> Node::OutputQuantization(int index) const {
   return importer_.QuantizationOf(node_.outputs()->Get(static_cast<uint32_t>(index)));
 }
 
-Result<bool> Node::IsQuantized() const {
+Result<Quantization> Node::Intermediate(int index) const {
+  const auto* tensors = node_.intermediates();
+  const auto at = static_cast<uint32_t>(index);
+  if (tensors == nullptr || at >= tensors->size()) {
+    return InputError("it does not say how it quantizes what it computes inside");
+  }
+  return importer_.QuantizationOf(tensors->Get(at));
+}
+
+Result<bool> Node::IsQuantized(bool takes_wide) const {
   bool quantized = false;
   const auto look = [&](int32_t tensor) -> Status {
     TENON_ASSIGN_OR_RETURN(const DType dtype, importer_.DTypeOf(tensor));
     TENON_ASSIGN_OR_RETURN(const Quantization quantization, importer_.QuantizationOf(tensor));
-    if (dtype == DType::kI16 && !quantization.IsNone()) {
+    if (dtype == DType::kI16 && !quantization.IsNone() && !takes_wide) {
       return InputError("quantization to 16 bits is not supported (tensor '{}')",
                         importer_.NameOf(tensor));
     }

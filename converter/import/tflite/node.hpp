@@ -76,8 +76,11 @@ class Node {
   /// What an input or output stands for; none if it is absent or not quantized.
   [[nodiscard]] Result<Quantization> InputQuantization(int index) const;
   [[nodiscard]] Result<Quantization> OutputQuantization(int index) const;
-  /// True if an operand is an i8 or u8 that stands for real numbers.
-  [[nodiscard]] Result<bool> IsQuantized() const;
+  /// The same of a tensor that only says how the node quantizes what it computes inside.
+  [[nodiscard]] Result<Quantization> Intermediate(int index) const;
+  /// True if an operand is an i8 or u8 that stands for real numbers. Errors: an i16 that does,
+  /// where the node does not take such.
+  [[nodiscard]] Result<bool> IsQuantized(bool takes_wide) const;
   /// From here on inputs that are quantized are read as floats, and results are quantized again
   /// where the output is: what an op without integer arithmetic does.
   void ComputeInFloats() { in_floats_ = true; }

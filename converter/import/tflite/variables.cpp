@@ -146,6 +146,13 @@ Result<TensorId> Variables::Kept(int32_t tensor) {
   if (variable.value == kNone) {
     TENON_ASSIGN_OR_RETURN(variable.dtype, importer_.DTypeOf(tensor));
     TENON_ASSIGN_OR_RETURN(variable.shape, ReadShape(stored));
+    TENON_ASSIGN_OR_RETURN(const Quantization quantization, importer_.QuantizationOf(tensor));
+    if (variable.dtype == DType::kI8 && !quantization.IsNone()) {
+      // The numbers that it stands for are zeros.
+      variable.initial = std::make_shared<const std::vector<std::byte>>(
+          static_cast<size_t>(variable.shape.Elements()),
+          static_cast<std::byte>(quantization.zero_point()));
+    }
     ReadLast(variable, importer_.NameOf(tensor));
   }
   return variable.value;

@@ -15,6 +15,7 @@ using Op = format::BuiltinOperator;
 constexpr Integers kInFloats = Integers::kInFloats;
 constexpr Integers kMoved = Integers::kMoved;
 constexpr Integers kExact = Integers::kExact;
+constexpr Integers kExactWide = Integers::kExactWide;
 
 // In the order of the operators' names.
 constexpr LoweringRow kRows[] = {
@@ -128,15 +129,16 @@ constexpr LoweringRow kRows[] = {
     {Op::STRIDED_SLICE, LowerStridedSlice, kMoved},
     {Op::SUB, LowerBinary, kExact, LowerQuantizedSum},
     {Op::SUM, LowerReduce, kExact, LowerQuantizedSumOrMean},
-    {Op::SVDF, LowerSvdf, kInFloats, nullptr, "its state of floats"},
+    {Op::SVDF, LowerSvdf, kExactWide, LowerQuantizedSvdf, "its state f32 or i16"},
     {Op::TANH, LowerUnary, kExact, LowerQuantizedFunction},
     {Op::TILE, LowerTile, kMoved},
     {Op::TOPK_V2, LowerTopK, kMoved, nullptr, "K constant"},
     {Op::TRANSPOSE, LowerTranspose, kMoved},
     {Op::TRANSPOSE_CONV, LowerTransposeConv, kExact, LowerQuantizedTransposeConv},
-    {Op::UNIDIRECTIONAL_SEQUENCE_LSTM, LowerSequenceLstm, kInFloats, nullptr,
-     "up to 4096 steps, which become ops of their own; without normalisation of the gates; states "
-     "of floats"},
+    {Op::UNIDIRECTIONAL_SEQUENCE_LSTM, LowerSequenceLstm, kExactWide, LowerQuantizedSequenceLstm,
+     "up to 4096 steps, which become ops of their own; without normalisation of the gates; its "
+     "cell "
+     "f32 or i16"},
     {Op::UNIDIRECTIONAL_SEQUENCE_RNN, LowerSequenceRnn, kInFloats, nullptr,
      "up to 4096 steps, which become ops of their own"},
     {Op::UNPACK, LowerUnpack, kMoved},
@@ -184,9 +186,10 @@ Status Lower(Node& node) {
   // Graphs inside are not checked as a whole: a branch that is not taken may hold anything.
   if (found == nullptr) return InputError("this operator cannot be converted");
   const LoweringRow& row = *found;
-  TENON_ASSIGN_OR_RETURN(const bool quantized, node.IsQuantized());
+  const bool takes_wide = row.integers == Integers::kExactWide;
+  TENON_ASSIGN_OR_RETURN(const bool quantized, node.IsQuantized(takes_wide));
   if (!quantized) return row.lower(node);
-  if (row.integers == Integers::kExact) return row.quantized(node);
+  if (row.quantized != nullptr) return row.quantized(node);
   if (row.integers == Integers::kMoved) {
     TENON_ASSIGN_OR_RETURN(const bool bits_stay, HasOneQuantization(node));
     if (bits_stay) return row.lower(node);
@@ -204,7 +207,7 @@ std::vector<ImportedOperator> TfliteOperators() {
   for (const tflite::LoweringRow& row : tflite::kRows) {
     const char* quantized = "dequantized, computed in floats, quantized";
     if (row.integers == tflite::Integers::kMoved) quantized = "the bits stay";
-    if (row.integers == tflite::Integers::kExact) quantized = "TFLite's, bit for bit";
+    if (row.quantized != nullptr) quantized = "TFLite's, bit for bit";
     const std::string name = row.custom.empty() ? tflite::format::EnumNameBuiltinOperator(row.op)
                                                 : std::string(row.custom);
     operators.push_back({"tflite", "", name, std::string(row.limits), quantized});

@@ -93,6 +93,7 @@ namespace tenon::converter::tflite {
 
 // lstm.cpp
 [[nodiscard]] Status LowerSequenceLstm(Node& node);
+[[nodiscard]] Status LowerQuantizedSequenceLstm(Node& node);  ///< quantized_lstm.cpp
 [[nodiscard]] Status LowerBidirectionalLstm(Node& node);
 
 // recurrent.cpp
@@ -102,6 +103,7 @@ namespace tenon::converter::tflite {
 
 // svdf.cpp
 [[nodiscard]] Status LowerSvdf(Node& node);
+[[nodiscard]] Status LowerQuantizedSvdf(Node& node);  ///< quantized_svdf.cpp
 
 // control_flow.cpp
 [[nodiscard]] Status LowerIf(Node& node);

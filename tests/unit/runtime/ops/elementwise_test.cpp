@@ -28,6 +28,19 @@ TEST_CASE("Unary: keeps shape and dtype for every float function") {
   }
 }
 
+TEST_CASE("Unary: sigmoid and tanh of i16 say how many bits stand before the point") {
+  CHECK(Unary(DType::kI16, {UnaryFunction::kSigmoid, 3.0F}) == "i16[2,3]");
+  CHECK(Unary(DType::kI16, {UnaryFunction::kTanh, 0.0F}) == "i16[2,3]");
+  CHECK(Unary(DType::kI16, {UnaryFunction::kTanh, 6.0F}) == "i16[2,3]");
+  for (const float bits : {-1.0F, 7.0F, 2.5F, 1e30F, std::nanf("")}) {
+    CHECK(Unary(DType::kI16, {UnaryFunction::kTanh, bits}) ==
+          "error: a fixed-point number of i16 has 0 to 6 bits before the point");
+  }
+  CHECK(Unary(DType::kI16, {UnaryFunction::kSigmoid, 4.0F}) ==
+        "error: the sigmoid of i16 takes 3 bits before the point");
+  CHECK(Unary(DType::kI32, {UnaryFunction::kTanh, 3.0F}).starts_with("error: function"));
+}
+
 TEST_CASE("Unary: not is for bool, and bool takes nothing else but identity") {
   for (int32_t i = 0; i < kUnaryFunctionCount; ++i) {
     const auto function = static_cast<UnaryFunction>(i);

@@ -113,9 +113,35 @@ TEST_CASE("Quantized binary: broadcasts, and has forms of a few functions") {
         "error: function -1 has no quantized form with rounding 0");
 }
 
+TEST_CASE("Quantized binary: in fixed point operands may have more bits, and the result 16") {
+  QuantizedBinaryAttributes attributes = BinaryOf(BinaryFunction::kAdd, Rounding::kFixedPoint);
+  CHECK(Binary(attributes, kI32, DType::kI16) == "i8[2,3,5]");
+  attributes.output.to = static_cast<int32_t>(DType::kI16);
+  attributes.output.min = -32768;
+  attributes.output.max = 32767;
+  CHECK(Binary(attributes, DType::kI16, kI8) == "i16[2,3,5]");
+  attributes.output.max = 32768;
+  CHECK(Binary(attributes, kI8, kI8) ==
+        "error: min -32768 and max 32768 are no bounds of the output");
+  attributes.output.max = 32767;
+  attributes.output.zero_point = 1;
+  CHECK(Binary(attributes, kI8, kI8) == "error: 1 cannot be a zero point of this dtype");
+  attributes.output.zero_point = 0;
+  attributes.x_zero_point = 1;
+  CHECK(Binary(attributes, kI8, kI32) == "i16[2,3,5]");
+  CHECK(Binary(attributes, kI32, kI8) == "error: 1 cannot be a zero point of this dtype");
+  attributes.x_zero_point = 0;
+  attributes.output.rounding = Rounding::kHalfEven;
+  CHECK(Binary(attributes, kI8, kI8) == "error: a quantized output is i8 or u8");
+  attributes.output = {};
+  CHECK(Binary(attributes, DType::kI16, kI8) ==
+        "error: operands must be i8 or u8, or i16 or i32 with fixed_point");
+}
+
 TEST_CASE("Quantized binary: refuses operands and parameters out of range") {
   QuantizedBinaryAttributes attributes;
-  CHECK(Binary(attributes, kF32, kI8) == "error: operands must be i8 or u8");
+  CHECK(Binary(attributes, kF32, kI8) ==
+        "error: operands must be i8 or u8, or i16 or i32 with fixed_point");
   CHECK(OpTester(kQuantizedBinaryRow).Input(kI8, {2}).Input(kI8, {3}).Infer(attributes) ==
         "error: the operands do not broadcast");
   attributes.x_zero_point = 128;

@@ -11,6 +11,7 @@ namespace {
 
 /// Elements less their zero points.
 struct Operand {
+  DType dtype;
   int32_t flip;
   int32_t zero_point;
 
@@ -24,11 +25,56 @@ struct Plan {
   Operand x;
   Operand y;
   ptrdiff_t strides[3];  ///< of a row: z, x, y
+  bool is_wide;          ///< not all are bytes
 };
+
+constexpr int kWideElements = 32;  // widened at once
+
+template <typename T>
+void Widen(const char* from, ptrdiff_t stride, int count, int32_t* to) {
+  for (int i = 0; i < count; ++i, from += stride) to[i] = *reinterpret_cast<const T*>(from);
+}
+
+/// The values of `count` elements of any dtype that the shape rule lets through.
+void ReadValues(const Operand& operand, const char* from, ptrdiff_t stride, int count,
+                int32_t* to) {
+  if (operand.dtype == DType::kI32) return Widen<int32_t>(from, stride, count, to);
+  if (operand.dtype == DType::kI16) return Widen<int16_t>(from, stride, count, to);
+  for (int i = 0; i < count; ++i) to[i] = operand.ValueOf(from[i * stride]);
+}
+
+void WriteValues(const QuantizedOutput& output, const int32_t* rounded, int count, char* to,
+                 ptrdiff_t stride) {
+  const bool is_word = output.to == static_cast<int32_t>(DType::kI16);
+  for (int i = 0; i < count; ++i, to += stride) {
+    const int32_t value = Saturate(output, rounded[i]);
+    if (is_word) {
+      *reinterpret_cast<int16_t*>(to) = static_cast<int16_t>(value);
+    } else {
+      *to = static_cast<char>(value);
+    }
+  }
+}
+
+/// A row some of whose operands have more than 8 bits; z may be x or y, element by element.
+template <typename Function>
+void MapWideRow(const Plan& plan, const Cursor<3>& cursor, int count, const Function& function) {
+  int32_t xs[kWideElements];
+  int32_t ys[kWideElements];
+  for (int done = 0; done < count; done += kWideElements) {
+    const int piece = count - done < kWideElements ? count - done : kWideElements;
+    ReadValues(plan.x, cursor.at[1] + done * plan.strides[1], plan.strides[1], piece, xs);
+    ReadValues(plan.y, cursor.at[2] + done * plan.strides[2], plan.strides[2], piece, ys);
+    for (int i = 0; i < piece; ++i) xs[i] = function(xs[i], ys[i]);
+    WriteValues(plan.attributes.output, xs, piece, cursor.at[0] + done * plan.strides[0],
+                plan.strides[0]);
+  }
+}
 
 /// z = f(x, y) of integers less their zero points, `f` giving the rounded result.
 template <typename Function>
 void MapRow(const Plan& plan, const Cursor<3>& cursor, int count, const Function& function) {
+  if (plan.is_wide) return MapWideRow(plan, cursor, count, function);
   char* z = cursor.at[0];
   const char* x = cursor.at[1];
   const char* y = cursor.at[2];
@@ -41,17 +87,19 @@ void MapRow(const Plan& plan, const Cursor<3>& cursor, int count, const Function
   }
 }
 
-/// An element on the common scale of both operands; the differences and shifts of the attributes
-/// leave 30 bits at most.
+/// An element on the common scale of both operands; one of more than 8 bits may wrap.
 int32_t OnCommonScale(int32_t value, int32_t left_shift, const QuantizedScale& scale) {
-  return FixedPointMultiply(value * (1 << left_shift), scale.multiplier, scale.shift);
+  const auto shifted = static_cast<int32_t>(static_cast<uint32_t>(value) << left_shift);
+  return FixedPointMultiply(shifted, scale.multiplier, scale.shift);
 }
 
 void FixedPointRow(const Plan& plan, const Cursor<3>& cursor, int count) {
   const QuantizedBinaryAttributes& a = plan.attributes;
   if (a.function == BinaryFunction::kMul) {
     return MapRow(plan, cursor, count, [&](int32_t x, int32_t y) {
-      return FixedPointMultiply(x * y, a.output_scale.multiplier, a.output_scale.shift);
+      const auto product =
+          static_cast<int32_t>(static_cast<uint32_t>(x) * static_cast<uint32_t>(y));
+      return FixedPointMultiply(product, a.output_scale.multiplier, a.output_scale.shift);
     });
   }
   const bool subtract = a.function == BinaryFunction::kSub;
@@ -98,10 +146,12 @@ Status QuantizedBinaryRun(const KernelCall& call) {
   if (z.Elements() == 0) return OkStatus();
   LoopNest<3> nest = ElementRows(z, x, y);
   nest.LengthenRows();
+  const bool is_wide = DTypeBytes(x.dtype) + DTypeBytes(y.dtype) + DTypeBytes(z.dtype) > 3;
   const Plan plan = {attributes,
-                     {SignFlip(x.dtype), attributes.x_zero_point},
-                     {SignFlip(y.dtype), attributes.y_zero_point},
-                     {nest.RowStride(0), nest.RowStride(1), nest.RowStride(2)}};
+                     {x.dtype, SignFlip(x.dtype), attributes.x_zero_point},
+                     {y.dtype, SignFlip(y.dtype), attributes.y_zero_point},
+                     {nest.RowStride(0), nest.RowStride(1), nest.RowStride(2)},
+                     is_wide};
   const auto row = attributes.output.rounding == Rounding::kFixedPoint ? FixedPointRow : FloatRow;
   const Cursor<3> start = {{z.As<char>(), x.As<char>(), y.As<char>()}};
   ForEachRow(nest, start, call.parallel,

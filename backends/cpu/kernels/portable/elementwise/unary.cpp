@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "backends/cpu/kernels/portable/elementwise/convert.hpp"
+#include "backends/cpu/kernels/portable/elementwise/fixed_point_words.hpp"
 #include "backends/cpu/kernels/portable/elementwise/functions.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "backends/cpu/kernels/portable/stage.hpp"
@@ -60,6 +61,18 @@ void DoubleRow(const UnaryAttributes& attributes, const char* x, char* y, int co
   for (int i = 0; i < count; ++i) to[i] = ApplyDouble(attributes.function, from[i], a, b);
 }
 
+/// Sigmoid or tanh of fixed-point numbers with `a` bits before the point.
+void FixedPointRow(const UnaryAttributes& attributes, const char* x, char* y, int count) {
+  const auto* from = reinterpret_cast<const int16_t*>(x);
+  auto* to = reinterpret_cast<int16_t*>(y);
+  const auto bits = static_cast<int>(attributes.a);
+  if (attributes.function == UnaryFunction::kSigmoid) {
+    for (int i = 0; i < count; ++i) to[i] = fixed_point_words::Sigmoid(from[i], bits);
+  } else {
+    for (int i = 0; i < count; ++i) to[i] = fixed_point_words::Tanh(from[i], bits);
+  }
+}
+
 /// Signed integers. -x and |x| of the lowest value are that value (they wrap).
 template <typename T>
 void IntegerRow(const UnaryAttributes& attributes, const char* x, char* y, int count) {
@@ -95,7 +108,8 @@ void NotRow(const UnaryAttributes&, const char* x, char* y, int count) {
   for (int i = 0; i < count; ++i) y[i] = x[i] == 0 ? 1 : 0;
 }
 
-RowFunction ChooseRow(DType dtype) {
+RowFunction ChooseRow(UnaryFunction function, DType dtype) {
+  const bool is_curve = function == UnaryFunction::kSigmoid || function == UnaryFunction::kTanh;
   switch (dtype) {
     case DType::kF64:
       return DoubleRow;
@@ -104,7 +118,7 @@ RowFunction ChooseRow(DType dtype) {
     case DType::kI8:
       return IntegerRow<int8_t>;
     case DType::kI16:
-      return IntegerRow<int16_t>;
+      return is_curve ? FixedPointRow : IntegerRow<int16_t>;
     case DType::kI32:
       return IntegerRow<int32_t>;
     case DType::kI64:
@@ -127,7 +141,7 @@ Status UnaryRun(const KernelCall& call) {
     return OkStatus();
   }
   LoopNest<2> nest = ElementRows(y, x);
-  const RowFunction row = ChooseRow(x.dtype);
+  const RowFunction row = ChooseRow(attributes.function, x.dtype);
   const Stager to = {nest.RowStride(0), DTypeBytes(y.dtype)};
   const Stager from = {nest.RowStride(1), DTypeBytes(x.dtype)};
   const bool is_direct = to.IsContiguous() && from.IsContiguous();

@@ -36,10 +36,12 @@ int64_t NaiveRounded(const QuantizedBinaryAttributes& a, int64_t x, int64_t y) {
     return NaiveHalfEven(NaiveFunction(a.function, left, right) / a.output_scale.scale);
   }
   const QuantizedScale& out = a.output_scale;
-  if (a.function == BinaryFunction::kMul) return NaiveFixedPoint(x * y, out.multiplier, out.shift);
+  if (a.function == BinaryFunction::kMul) {
+    return NaiveFixedPoint(Wrap32(x * y), out.multiplier, out.shift);
+  }
   const int64_t unit = int64_t{1} << a.left_shift;
-  const int64_t left = NaiveFixedPoint(x * unit, a.x_scale.multiplier, a.x_scale.shift);
-  const int64_t right = NaiveFixedPoint(y * unit, a.y_scale.multiplier, a.y_scale.shift);
+  const int64_t left = NaiveFixedPoint(Wrap32(x * unit), a.x_scale.multiplier, a.x_scale.shift);
+  const int64_t right = NaiveFixedPoint(Wrap32(y * unit), a.y_scale.multiplier, a.y_scale.shift);
   const int64_t sum = Wrap32(a.function == BinaryFunction::kSub ? left - right : left + right);
   return NaiveFixedPoint(sum, out.multiplier, out.shift);
 }
@@ -94,6 +96,34 @@ size_t Place(const Dims& dims, const Dims& z, size_t flat) {
   return place;
 }
 
+/// The elements of any integers in logical order.
+std::vector<int64_t> AnyIntegers(const Tensor& tensor) {
+  const auto widened = [](const auto& values) {
+    return std::vector<int64_t>(values.begin(), values.end());
+  };
+  if (tensor.dtype() == DType::kI32) return widened(tensor.Values<int32_t>());
+  if (tensor.dtype() == DType::kI16) return widened(tensor.Values<int16_t>());
+  return Integers(tensor);
+}
+
+/// Elements of up to 32 bits, the ends of their range among them.
+Tensor RandomIntegers(DType dtype, const Dims& dims, Layout layout, Generator& random) {
+  if (DTypeBytes(dtype) == 1) return RandomBytes(dtype, dims, layout, random);
+  Tensor tensor(dtype, dims, layout);
+  std::vector<int32_t> values(tensor.count());
+  const int most = dtype == DType::kI16 ? INT16_MAX : INT32_MAX;
+  for (int32_t& value : values) {
+    value = Pick(random, -most - 1, most) >> Pick(random, 0, 24);
+    if (Pick(random, 0, 9) == 0) value = Pick(random, 0, 1) == 0 ? most : -most - 1;
+  }
+  if (dtype == DType::kI32) {
+    tensor.Set(values);
+  } else {
+    tensor.Set(std::vector<int16_t>(values.begin(), values.end()));
+  }
+  return tensor;
+}
+
 struct Problem {
   Dims x = {2, 12, 5, 7};
   Dims y = {2, 12, 5, 7};
@@ -112,21 +142,21 @@ void Run(const Problem& p, const QuantizedBinaryAttributes& attributes, Generato
     dim = std::max(dim, p.y[i]);
   }
   OpFixture op(OpKind::kQuantizedBinary);
-  const Tensor x = op.AddInput(RandomBytes(p.x_dtype, p.x, p.x_layout, random));
-  const Tensor y = op.AddInput(RandomBytes(p.y_dtype, p.y, p.y_layout, random));
+  const Tensor x = op.AddInput(RandomIntegers(p.x_dtype, p.x, p.x_layout, random));
+  const Tensor y = op.AddInput(RandomIntegers(p.y_dtype, p.y, p.y_layout, random));
   const Tensor z = op.AddOutput(Tensor(p.z_dtype, z_dims, p.x_layout));
   const Status status = op.Run(attributes, p.threads);
   REQUIRE_MESSAGE(status.ok(), Words(status));
   CHECK(z.GapsIntact());
-  const std::vector<int64_t> xs = Integers(x);
-  const std::vector<int64_t> ys = Integers(y);
+  const std::vector<int64_t> xs = AnyIntegers(x);
+  const std::vector<int64_t> ys = AnyIntegers(y);
   std::vector<int64_t> expected;
   for (size_t i = 0; i < z.count(); ++i) {
     const int64_t left = xs[Place(p.x, z_dims, i)] - attributes.x_zero_point;
     const int64_t right = ys[Place(p.y, z_dims, i)] - attributes.y_zero_point;
     expected.push_back(NaiveStored(attributes.output, NaiveRounded(attributes, left, right)));
   }
-  CHECK(Integers(z) == expected);
+  CHECK(AnyIntegers(z) == expected);
 }
 
 TEST_CASE("Quantized binary: every function and rounding, every mix of i8 and u8") {
@@ -145,6 +175,37 @@ TEST_CASE("Quantized binary: every function and rounding, every mix of i8 and u8
       p.y_dtype = (mix & 2) != 0 ? DType::kU8 : DType::kI8;
       p.z_dtype = (mix & 4) != 0 ? DType::kU8 : DType::kI8;
       Run(p, RandomAttributes(function, rounding, p.x_dtype, p.y_dtype, p.z_dtype, random), random);
+    }
+  }
+}
+
+TEST_CASE("Quantized binary: operands of 16 and 32 bits, and results of 16") {
+  Generator random(5);
+  constexpr DType kOperands[] = {DType::kI8, DType::kU8, DType::kI16, DType::kI32};
+  for (const DType x : kOperands) {
+    for (const DType y : kOperands) {
+      for (const DType z : {DType::kI8, DType::kI16}) {
+        for (const BinaryFunction function :
+             {BinaryFunction::kAdd, BinaryFunction::kSub, BinaryFunction::kMul}) {
+          Problem p;
+          p.x_dtype = x;
+          p.y_dtype = y;
+          p.z_dtype = z;
+          p.y = Pick(random, 0, 1) == 0 ? p.x : Dims{12, 1, 7};
+          p.y_layout = Pick(random, 0, 1) == 0 ? Layout::kRowMajor : Layout::kChannelsLast;
+          QuantizedBinaryAttributes a =
+              RandomAttributes(function, Rounding::kFixedPoint, x, y, DType::kI8, random);
+          if (DTypeBytes(x) > 1) a.x_zero_point = 0;
+          if (DTypeBytes(y) > 1) a.y_zero_point = 0;
+          a.left_shift = Pick(random, 0, 22);
+          a.x_scale.shift = Pick(random, -12, 3);
+          if (z == DType::kI16) {
+            a.output = {static_cast<int32_t>(z), Rounding::kFixedPoint, 0, -32768, 32767};
+            if (Pick(random, 0, 1) == 0) a.output.min = -500;
+          }
+          Run(p, a, random);
+        }
+      }
     }
   }
 }

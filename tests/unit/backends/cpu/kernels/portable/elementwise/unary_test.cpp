@@ -111,6 +111,43 @@ std::vector<double> ReferenceOf(const std::vector<T>& x, const UnaryAttributes& 
   return expected;
 }
 
+/// What sigmoid or tanh make of every number of 16 bits with `bits` bits before the point.
+std::vector<int16_t> FixedPointCurve(UnaryFunction function, int bits) {
+  OpFixture op(OpKind::kUnary);
+  std::vector<int16_t> all(65536);
+  for (int i = 0; i < 65536; ++i) all[static_cast<size_t>(i)] = static_cast<int16_t>(i - 32768);
+  Tensor x(DType::kI16, {65536});
+  x.Set(all);
+  (void)op.AddInput(x);
+  const Tensor y = op.AddOutput(Tensor(DType::kI16, {65536}));
+  const Status status = op.Run(UnaryAttributes{function, static_cast<float>(bits), 0.0F});
+  REQUIRE_MESSAGE(status.ok(), Words(status));
+  return y.Values<int16_t>();
+}
+
+TEST_CASE("Unary: sigmoid and tanh of fixed-point numbers of 16 bits") {
+  for (int bits = 0; bits <= 6; ++bits) {
+    CAPTURE(bits);
+    for (const UnaryFunction function : {UnaryFunction::kTanh, UnaryFunction::kSigmoid}) {
+      if (function == UnaryFunction::kSigmoid && bits != 3) continue;
+      const std::vector<int16_t> y = FixedPointCurve(function, bits);
+      double worst = 0;
+      for (int i = 0; i < 65536; ++i) {
+        const double exact = Reference(function, std::ldexp(i - 32768, bits - 15), 0, 0);
+        worst = std::max(worst, std::abs(y[static_cast<size_t>(i)] / 32768.0 - exact));
+      }
+      CHECK(worst < 4e-4);
+    }
+  }
+  // Some that LiteRT has: its LSTM is defined by these bits.
+  const std::vector<int16_t> tanh = FixedPointCurve(UnaryFunction::kTanh, 3);
+  CHECK(tanh[32768] == 0);
+  CHECK(tanh[0] == -tanh[65535]);
+  const std::vector<int16_t> sigmoid = FixedPointCurve(UnaryFunction::kSigmoid, 3);
+  CHECK(sigmoid[32768] == 16384);
+  CHECK(sigmoid[32768 + 4096] + sigmoid[32768 - 4096] == 32767);
+}
+
 TEST_CASE("Unary: every function in f32, in every pair of layouts") {
   Generator random(1);
   for (const int f : FloatFunctions()) {
