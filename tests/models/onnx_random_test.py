@@ -395,4 +395,5 @@ def main():
     sys.exit(1 if wrong or refused or not right else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <optional>
 #include <regex>
 
 #include "converter/driver/pipeline.hpp"
 #include "converter/driver/tie_states.hpp"
 #include "converter/ir/elements.hpp"
 #include "converter/ir/text.hpp"
+#include "tests/fuzz/differential/layers.hpp"
 #include "tests/fuzz/differential/run_ways.hpp"
 #include "tests/support/convert_and_run.hpp"
 #include "tests/support/evaluate_graph.hpp"
@@ -26,19 +26,36 @@ using Arrays = std::vector<std::vector<std::byte>>;
 
 constexpr size_t kSteps = 3;
 
-/// Numbers of an output and the input that it is tied to, if any two have one type.
-std::optional<std::pair<size_t, size_t>> TieOf(const Graph& graph, const Choices& choices) {
-  if (!choices.tied) return std::nullopt;
-  for (size_t output = 0; output < graph.outputs().size(); ++output) {
-    for (size_t input = 0; input < graph.inputs().size(); ++input) {
-      const converter::Tensor& from = graph.tensor(graph.outputs()[output].tensor);
-      const converter::Tensor& to = graph.tensor(graph.inputs()[input].tensor);
-      // A state is made in the run: an output that is an input itself is none.
-      if (from.producer == converter::kNone) continue;
-      if (from.dtype == to.dtype && from.shape == to.shape) return std::pair(output, input);
+/// Numbers of an output and of the input that it is tied to.
+struct Tie {
+  size_t output;
+  size_t input;
+};
+
+bool FitsTogether(const Graph& graph, const Tie& tie) {
+  const converter::Tensor& from = graph.tensor(graph.outputs()[tie.output].tensor);
+  const converter::Tensor& to = graph.tensor(graph.inputs()[tie.input].tensor);
+  // A state is made in the run: an output that is an input itself is none.
+  return from.producer != converter::kNone && from.dtype == to.dtype && from.shape == to.shape;
+}
+
+bool IsIn(const std::vector<Tie>& ties, const Tie& tie) {
+  return std::any_of(ties.begin(), ties.end(), [&](const Tie& other) {
+    return other.output == tie.output || other.input == tie.input;
+  });
+}
+
+/// Up to three, the last inputs first: states of layers.
+std::vector<Tie> TiesOf(const Graph& graph, const Choices& choices) {
+  constexpr size_t kMost = 3;
+  std::vector<Tie> ties;
+  for (size_t i = graph.inputs().size(); choices.tied && i-- > 0 && ties.size() < kMost;) {
+    for (size_t output = 0; output < graph.outputs().size(); ++output) {
+      const Tie tie = {output, i};
+      if (FitsTogether(graph, tie) && !IsIn(ties, tie)) ties.push_back(tie);
     }
   }
-  return std::nullopt;
+  return ties;
 }
 
 converter::Board BoardOf(const Choices& choices) {
@@ -84,8 +101,8 @@ ConvertOptions OptionsOf(const Choices& choices) {
 struct Attempt {
   const Choices& choices;
   Graph graph;
-  Graph reference;  ///< what is evaluated: the same, or its integer ops
-  std::optional<std::pair<size_t, size_t>> tie;
+  Graph reference;        ///< what is evaluated: the same, or its integer ops
+  std::vector<Tie> ties;  ///< by descending input
 };
 
 /// The limit that was chosen, of the arena that the plan has without one.
@@ -114,11 +131,11 @@ void TakeClaims(const converter::Error& error, converter::Board& board) {
 converter::Result<Conversion> ConvertAsChosen(const Attempt& attempt) {
   ConvertOptions options = OptionsOf(attempt.choices);
   Graph graph = attempt.graph;
-  if (attempt.tie) {
-    const auto& [output, input] = *attempt.tie;
-    TENON_RETURN_IF_ERROR(
-        converter::TieStates({{graph.outputs()[output].name, graph.inputs()[input].name}}, graph));
+  std::vector<std::pair<std::string, std::string>> names;
+  for (const Tie& tie : attempt.ties) {
+    names.emplace_back(graph.outputs()[tie.output].name, graph.inputs()[tie.input].name);
   }
+  TENON_RETURN_IF_ERROR(converter::TieStates(names, graph));
   auto conversion = converter::ConvertGraph(graph, options);
   if (!conversion.ok() && conversion.error().kind == converter::ErrorKind::kUsage) {
     options.parallel.mode = converter::ParallelMode::kAuto;
@@ -160,7 +177,7 @@ converter::Result<bool> FuseQuantized(Graph& graph) {
   return true;
 }
 
-/// Inputs of each step, and what the graph makes of them; the tied input is what was before.
+/// Inputs of each step, and what the graph makes of them; tied inputs are what was before.
 struct Expected {
   std::vector<Arrays> inputs;
   std::vector<Evaluation> steps;
@@ -169,19 +186,19 @@ struct Expected {
 
 Expected Evaluate(const Attempt& attempt, size_t steps) {
   Expected expected;
-  std::vector<std::byte> state;
   for (size_t step = 0; step < steps; ++step) {
     Arrays inputs = InputsOf(attempt, attempt.choices.seed + step);
-    if (attempt.tie) {
-      std::vector<std::byte>& tied = inputs[attempt.tie->second];
-      tied = step == 0 ? std::vector<std::byte>(tied.size()) : state;
+    for (const Tie& tie : attempt.ties) {
+      std::vector<std::byte>& tied = inputs[tie.input];
+      const converter::TensorId kept = attempt.reference.outputs()[tie.output].tensor;
+      tied =
+          step == 0 ? std::vector<std::byte>(tied.size()) : expected.steps.back().values.at(kept);
     }
     expected.steps.push_back(EvaluateGraph(attempt.reference, inputs));
     expected.error = expected.steps.back().error;
-    if (attempt.tie) {
-      const converter::TensorId kept = attempt.reference.outputs()[attempt.tie->first].tensor;
-      state = expected.steps.back().values.at(kept);
-      inputs.erase(inputs.begin() + static_cast<std::ptrdiff_t>(attempt.tie->second));
+    if (!expected.error.empty()) return expected;
+    for (const Tie& tie : attempt.ties) {
+      inputs.erase(inputs.begin() + static_cast<std::ptrdiff_t>(tie.input));
     }
     expected.inputs.push_back(std::move(inputs));
   }
@@ -213,7 +230,8 @@ std::string Compare(const Attempt& attempt, const std::vector<Arrays>& got,
     const double tolerance = 1e-4 * std::max(1.0, expected.steps[step].largest);
     size_t port = 0;
     for (size_t i = 0; i < attempt.graph.outputs().size(); ++i) {
-      if (attempt.tie && attempt.tie->first == i) continue;
+      const auto is_it = [&](const Tie& tie) { return tie.output == i; };
+      if (std::any_of(attempt.ties.begin(), attempt.ties.end(), is_it)) continue;
       const converter::TensorId id = attempt.reference.outputs()[i].tensor;
       if (port >= got[step].size()) return "an output is missing";
       const std::string wrong = CompareOutput(attempt.reference.tensor(id).dtype, got[step][port++],
@@ -231,8 +249,9 @@ Outcome Try(const Choices& choices) {
   random.most_ops = choices.most_ops;
   random.quantized = choices.quantized;
   Attempt attempt{choices, RandomGraph(choices.seed, random), {}, {}};
+  if (choices.layers) AddLayers(choices.seed, attempt.graph);
   attempt.reference = attempt.graph;
-  attempt.tie = TieOf(attempt.graph, choices);
+  attempt.ties = TiesOf(attempt.graph, choices);
   Outcome outcome;
   outcome.graph = PrintGraph(attempt.graph);
   if (choices.quantized) {

@@ -36,6 +36,7 @@ void ForEach(Choices& choices, const Visit& visit) {
   Choices plain;
   visit("way", choices.way, plain.way);
   visit("tied", choices.tied, plain.tied);
+  visit("layers", choices.layers, plain.layers);
   visit("board", choices.board, plain.board);
   visit("limit", choices.limit_percent, plain.limit_percent);
   visit("force_program", choices.force_program, plain.force_program);
@@ -88,9 +89,11 @@ Choices Draw(uint64_t seed, bool quantized) {
   choices.tied = dice.Chance(25);
   choices.way = static_cast<Way>(dice.Below(5));
   if (choices.tied) choices.way = Way::kSteps;
+  choices.layers = dice.Chance(50);
   // Unfused, what lies between dequantize and quantize is computed with floats, and an element that
-  // rounds the other way is a whole step of 8 bits.
+  // rounds the other way is a whole step of 8 bits; so it is between layers of floats.
   if (quantized) choices.fuse = true;
+  if (quantized) choices.layers = false;
   return choices;
 }
 

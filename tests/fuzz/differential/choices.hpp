@@ -37,8 +37,9 @@ struct Choices {
   int objective = 0;      ///< converter::Objective
   int limit_percent = 0;  ///< of the arena that the plan has without a limit; 0: no limit
   int threads = 1;
-  bool bound = false;  ///< inputs and outputs in the caller's memory
-  bool tied = false;   ///< an output is an input's state, where two have one type
+  bool bound = false;   ///< inputs and outputs in the caller's memory
+  bool tied = false;    ///< outputs are inputs' states, where two have one type
+  bool layers = false;  ///< recurrent layers and newer ops are added
   Way way = Way::kOnce;
 };
 
