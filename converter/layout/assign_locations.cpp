@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "converter/layout/state_windows.hpp"
 #include "converter/map/kernel_choice.hpp"
 #include "runtime/ops/host/op_host_row.hpp"
 
@@ -48,8 +49,9 @@ bool IsWeight(const Op& op, size_t input) {
 /// Visits concatenations backwards and other views forwards.
 class LocationAssigner {
  public:
-  LocationAssigner(Graph& graph, PassReport& report, std::vector<int32_t>* stage_of_op)
-      : graph_(graph), report_(report), stage_of_op_(stage_of_op) {}
+  LocationAssigner(Graph& graph, PassReport& report, std::vector<int32_t>* stage_of_op,
+                   const StateWindows& windows = {})
+      : graph_(graph), report_(report), stage_of_op_(stage_of_op), windows_(windows) {}
 
   Result<Locations> Run() {
     Resize();
@@ -190,6 +192,11 @@ class LocationAssigner {
   /// Makes `id` the window `location`, and also the tensor it is a view of where that is possible,
   /// so that the op at the start of a chain of views writes directly to its place.
   bool PlaceBackwards(TensorId id, const Location& location, int depth) {
+    if (OwnsBytes(id) && !moved_onto_[id] && windows_.MayReadAt(graph_, id, location)) {
+      if (!ReadersTake(id, location.strides)) return false;
+      PlaceAt(id, location);
+      return true;
+    }
     if (!MayMove(id) || !ReadersTake(id, location.strides)) return false;
     const OpId producer = graph_.tensor(id).producer;
     const Op& op = graph_.op(producer);
@@ -272,6 +279,7 @@ class LocationAssigner {
 
   /// A graph output must be all of a storage of its own, in row-major order.
   [[nodiscard]] bool MayBeOutputWindow(TensorId output, const Location& window) {
+    if (windows_.MayWriteAt(graph_, result_, output, window)) return true;
     const Tensor& root = graph_.tensor(window.root);
     const Tensor& tensor = graph_.tensor(output);
     if (window.offset != 0 || root.IsConstant() || graph_.IsInput(window.root) ||
@@ -352,6 +360,7 @@ class LocationAssigner {
   Locations result_;
   RootMarks moved_onto_;
   std::vector<int32_t>* stage_of_op_;  ///< null: all ops are in one
+  const StateWindows windows_;
 };
 
 }  // namespace
@@ -398,7 +407,18 @@ std::vector<int32_t> ReshapeStrides(const Shape& dims, const std::vector<int32_t
 
 Result<Locations> AssignLocations(Graph& graph, PassReport& report,
                                   std::vector<int32_t>* stage_of_op) {
-  return LocationAssigner(graph, report, stage_of_op).Run();
+  if (stage_of_op != nullptr) return LocationAssigner(graph, report, stage_of_op).Run();
+  // What a state reads can be a window only if what it writes becomes one, which comes later: tried
+  // on a copy.
+  StateWindows windows(graph);
+  for (bool is_sound = windows.empty(); !is_sound;) {
+    Graph tried = graph;
+    PassReport ignored;
+    TENON_ASSIGN_OR_RETURN(const Locations locations,
+                           LocationAssigner(tried, ignored, nullptr, windows).Run());
+    is_sound = !windows.KeepSound(tried, locations);
+  }
+  return LocationAssigner(graph, report, nullptr, windows).Run();
 }
 
 }  // namespace tenon::converter

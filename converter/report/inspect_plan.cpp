@@ -277,11 +277,12 @@ class Inspector {
     for (size_t i = 0; i < program_.state_count(); ++i) {
       const StateInfo state = program_.state(i);
       const TensorInfo tensor = program_.tensor(state.read);
+      const TensorInfo written = program_.tensor(state.write);
       states.push_back({{"name", tensor.name},
-                        {"written_by", program_.tensor(state.write).name},
+                        {"written_by", written.name},
                         {"dtype", DTypeName(tensor.dtype)},
                         {"shape", std::vector<int32_t>(tensor.dims.begin(), tensor.dims.end())},
-                        {"bytes", program_.storage(tensor.storage).bytes},
+                        {"bytes", program_.storage(tensor.storage).bytes - written.offset},
                         {"begins_with", state.initial < 0 ? "zeros" : "constants"}});
     }
     return states;

@@ -139,8 +139,16 @@ void Addresses::ResetStates() {
   tenon::ResetStates(plan_->program(), [this](uint32_t storage) { return PlaceOf(storage); });
 }
 
+// As the function of that name of plan_memory.hpp, by the addresses that are known here.
 void Addresses::KeepStates() {
-  tenon::KeepStates(plan_->program(), [this](uint32_t storage) { return PlaceOf(storage); });
+  const ProgramView& program = plan_->program();
+  const size_t count = program.state_count();
+  for (size_t i = 0; i < count; ++i) {
+    const StateInfo state = program.state(i);
+    const TensorView& kept = host_[state.read];
+    std::memmove(kept.data, host_[state.write].data,
+                 static_cast<size_t>(kept.Elements()) * DTypeBytes(kept.dtype));
+  }
 }
 
 void Addresses::UseSlots(uint64_t input) {

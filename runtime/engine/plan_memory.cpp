@@ -5,8 +5,9 @@
 namespace tenon {
 namespace {
 
-/// The plan check has proven that the tensor has less than 2^31 elements.
-bool IsWholeStorage(const ProgramView& program, const TensorInfo& tensor) {
+/// True of a row-major array of `bytes`, in an arena. The plan check has proven that the tensor has
+/// less than 2^31 elements.
+bool IsArray(const ProgramView& program, const TensorInfo& tensor, PlanBytes bytes) {
   const StorageInfo storage = program.storage(tensor.storage);
   uint32_t elements = 1;
   bool is_row_major = true;
@@ -16,8 +17,12 @@ bool IsWholeStorage(const ProgramView& program, const TensorInfo& tensor) {
     elements *= dim;
   }
   const auto element_bytes = static_cast<uint32_t>(DTypeBytes(tensor.dtype));
-  return storage.home == StorageHome::kArena && tensor.offset == 0 &&
-         (is_row_major || elements == 0) && storage.bytes == uint64_t{elements} * element_bytes;
+  return storage.home == StorageHome::kArena && (is_row_major || elements == 0) &&
+         bytes == uint64_t{elements} * element_bytes;
+}
+
+bool IsWholeStorage(const ProgramView& program, const TensorInfo& tensor) {
+  return tensor.offset == 0 && IsArray(program, tensor, program.storage(tensor.storage).bytes);
 }
 
 /// The bytes of all slots of an arena, or more than `most`.
@@ -53,11 +58,20 @@ Status CheckArenas(const ProgramView& program) {
 
 Status CheckPorts(const ProgramView& program, uint8_t* marks) {
   for (size_t i = 0; i < program.storage_count(); ++i) marks[i] = 0;
+  const auto take = [&](uint32_t storage) { return marks[storage]++ == 0; };
   const auto is_array_of_its_own = [&](uint32_t index) {
     const TensorInfo tensor = program.tensor(index);
-    const bool is_taken = marks[tensor.storage] != 0;
-    marks[tensor.storage] = 1;
-    return !is_taken && IsWholeStorage(program, tensor);
+    return take(tensor.storage) && IsWholeStorage(program, tensor);
+  };
+  const auto is_kept = [&](const StateInfo& state) {
+    const TensorInfo read = program.tensor(state.read);
+    const TensorInfo write = program.tensor(state.write);
+    if (read.storage != write.storage) {
+      return is_array_of_its_own(state.read) && is_array_of_its_own(state.write);
+    }
+    const PlanBytes bytes = program.storage(read.storage).bytes - write.offset;
+    return take(read.storage) && read.offset == 0 && write.offset > 0 &&
+           IsArray(program, read, bytes) && IsArray(program, write, bytes);
   };
   const size_t ports = PortCount(program);
   for (size_t i = 0; i < ports; ++i) {
@@ -69,8 +83,7 @@ Status CheckPorts(const ProgramView& program, uint8_t* marks) {
     }
   }
   for (size_t i = 0; kHasState && i < program.state_count(); ++i) {
-    const StateInfo state = program.state(i);
-    TENON_ENSURE(is_array_of_its_own(state.read) && is_array_of_its_own(state.write), kCorruptPlan,
+    TENON_ENSURE(is_kept(program.state(i)), kCorruptPlan,
                  "state {0} is not kept in row-major arrays of its own", static_cast<int64_t>(i));
   }
   return OkStatus();

@@ -28,8 +28,9 @@ Status CheckArenas(const ProgramView& program);
 
 /// Inputs and outputs are handed to the user as plain arrays, or taken from the user's memory: each
 /// must be exactly a storage of its own in row-major order, or a run would reach beyond it.
-/// The tensors of states, which are copied as they lie, likewise.
-/// `marks` has a byte per storage. Errors: kCorruptPlan.
+/// The tensors of states, which are copied as they lie, likewise; but what a state writes may be
+/// the end of the storage that it reads the beginning of, as a window that moves on. `marks` has a
+/// byte per storage. Errors: kCorruptPlan.
 Status CheckPorts(const ProgramView& program, uint8_t* marks);
 
 /// Sets every state to what the model starts with. `place_of(storage)` says where one lies. Both of
@@ -39,11 +40,12 @@ void ResetStates(const ProgramView& program, const PlaceOf& place_of) {
   for (size_t i = 0; kHasState && i < program.state_count(); ++i) {
     const StateInfo state = program.state(i);
     const uint32_t kept = program.tensor_storage(state.read);
-    const auto bytes = static_cast<size_t>(program.storage(kept).bytes);
     if (state.initial < 0) {
-      std::memset(place_of(kept), 0, bytes);
+      std::memset(place_of(kept), 0, static_cast<size_t>(program.storage(kept).bytes));
     } else {
-      std::memcpy(place_of(kept), place_of(static_cast<uint32_t>(state.initial)), bytes);
+      const auto initial = static_cast<uint32_t>(state.initial);
+      std::memcpy(place_of(kept), place_of(initial),
+                  static_cast<size_t>(program.storage(initial).bytes));
     }
   }
 }
@@ -53,9 +55,11 @@ template <typename PlaceOf>
 void KeepStates(const ProgramView& program, const PlaceOf& place_of) {
   for (size_t i = 0; kHasState && i < program.state_count(); ++i) {
     const StateInfo state = program.state(i);
+    const TensorInfo written = program.tensor(state.write);
     const uint32_t kept = program.tensor_storage(state.read);
-    std::memcpy(place_of(kept), place_of(program.tensor_storage(state.write)),
-                static_cast<size_t>(program.storage(kept).bytes));
+    // What is written begins behind what is kept, or in another storage.
+    std::memmove(place_of(kept), place_of(written.storage) + written.offset,
+                 static_cast<size_t>(program.storage(kept).bytes - written.offset));
   }
 }
 

@@ -157,11 +157,12 @@ void CheckWriter(FirmwareCheck& check, size_t storage, Number place) {
   }
   for (Number k = check.next[place]; k != end && check.Spend(); k = check.next[k]) {
     const Access other = check.accesses[k];
-    // Inputs stand behind all others.
+    if (CommonBytes(check, region, check.RegionOf(other)) == 0) continue;
+    // Inputs and states stand behind all others.
     if (OpOf(other) == kPortOp) {
       check.Fail(check.program.tensor(TensorOf(other)).name,
-                 "is on the storage of an input, which nothing else may write");
-    } else if (CommonBytes(check, region, check.RegionOf(other)) != 0) {
+                 "is on bytes of an input or a state, which nothing else may write");
+    } else {
       check.Fail(check.NameOf(writer), "writes bytes of tensor {0} that op {1} writes",
                  TensorOf(writer), OpOf(other));
     }

@@ -196,7 +196,8 @@ bool IsSoundState(const CheckedProgram& check, const StateInfo& state) {
   if (!IsInArena(check, state.read) || !IsInArena(check, state.write)) return false;
   const TensorInfo read = check.program.tensor(state.read);
   const TensorInfo write = check.program.tensor(state.write);
-  const PlanBytes bytes = check.program.storage(read.storage).bytes;
+  // A state's write may be the end of the storage that its read is the beginning of.
+  const PlanBytes bytes = check.program.storage(read.storage).bytes - write.offset;
   if (read.dtype != write.dtype || !IsSame(read.dims, write.dims) || bytes == 0) return false;
   if (state.initial == -1) return true;
   if (static_cast<uint32_t>(state.initial) >= check.storages) return false;

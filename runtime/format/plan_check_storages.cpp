@@ -89,7 +89,10 @@ uint64_t CheckWriters(ProgramCheck& check, const Access* writers, size_t count) 
     for (size_t k = i + 1; k < count && !apart; ++k) {
       const TensorInfo other = check.program.tensor(TensorOf(writers[k]));
       if (other.offset >= region.end || !check.Spend()) break;
-      if (CommonBytes(check, region, MakeRegion(other)) != 0) {
+      if (CommonBytes(check, region, MakeRegion(other)) == 0) continue;
+      if (OpOf(writers[i]) == kPortOp || OpOf(writers[k]) == kPortOp) {
+        check.Fail(other.name, "is on bytes of an input or a state, which nothing else may write");
+      } else {
         check.Fail(NameOf(check, OpOf(writers[k])), "writes bytes of tensor {0} that op {1} writes",
                    TensorOf(writers[k]), OpOf(writers[i]));
       }
@@ -212,16 +215,10 @@ void CheckStorage(ProgramCheck& check, size_t storage) {
   SumUp(check, storage, begin, end, written);
   if (CheckFallbackWorkspace(check, storage, begin, end)) return;
   if (writer_count > 1) SortKeys(writers, writer_count, LessByOffset, &check.program);
-  bool from_outside = false;
   for (size_t i = begin; i < readers; ++i) {
-    from_outside |= OpOf(check.accesses[i]) == kPortOp;
     if (end - begin > 1 && IsWorkspace(check, check.accesses[i])) {
       check.Fail(NameOf(check, OpOf(check.accesses[i])), "its workspace is used elsewhere too");
     }
-  }
-  if (from_outside && writer_count > 1) {
-    check.Fail(check.program.tensor(TensorOf(writers[0])).name,
-               "is on the storage of an input, which nothing else may write");
   }
   const uint64_t bytes = CheckWriters(check, writers, writer_count);
   const bool whole = bytes == check.program.storage(storage).bytes;

@@ -145,17 +145,26 @@ graph stream
 input %x: f32[1,4,2,1]
 input %s: f32[1,4,3,1]
 input %a: f32[1,4,1,1]
+input %r: f32[3,4]
 %j = concat(%s, %x) {axis=2}
 %t = slice(%j) {begins=[0,0,2,0], sizes=[1,4,3,1], steps=[1,1,1,1]}
 const %w: f32[4,4,5,1] = random(1)
 %c = conv(%j, %w)
 %n = binary(%c, %a)
 %y = unary(%n) {function=tanh}
+%f = reshape(%y) {dims=[1,4]}
+%p = unary(%f) {function=relu}
+%m = concat(%r, %p) {axis=0}
+%q = slice(%m) {begins=[1,0], sizes=[3,4], steps=[1,1]}
+%z = reduce(%m) {function=sum, axes_mask=1}
 output %y
+output %z
 output %t as "window"
 output %n as "sum"
+output %q
 state "s" = "window" from random(2)
 state "a" = "sum"
+state "r" = "q" from random(3)
 )";
 
 inline constexpr const char* kGatherNet = R"(

@@ -82,5 +82,47 @@ TEST_CASE("CheckPlan, state: tensors and first values exist and fit") {
   CHECK(says([](PlanSpec& spec) { spec.states[0].read = spec.AddTensor(4, {16}); }));
 }
 
+/// A window: kept is the beginning of a storage, an op writes behind it, and what the next run
+/// finds is its end.
+PlanSpec WithWindow() {
+  PlanSpec spec;
+  const uint32_t in = spec.AddBuffer(0, 4);
+  const uint32_t window = spec.AddStorage(64, 64);
+  const uint32_t kept = spec.AddTensor(window, {12});
+  const uint32_t newest = spec.AddTensor(window, {4}, 48);
+  const uint32_t whole = spec.AddTensor(window, {16});
+  const uint32_t next = spec.AddTensor(window, {12}, 16);
+  const uint32_t out = spec.AddBuffer(128, 16);
+  spec.AddOp({in}, {newest});
+  spec.AddOp({whole}, {out});
+  spec.AddInput(in);
+  spec.AddOutput(out);
+  spec.states.push_back({kept, next, -1});
+  return spec;
+}
+
+TEST_CASE("CheckPlan, state: what is kept may be the beginning of what an op reads") {
+  CHECK(Check(WithWindow()) == "");
+  PlanSpec spec = WithWindow();
+  spec.sections.push_back({std::vector<uint8_t>(64, 1), 64});
+  spec.storages.push_back({0, 48, true, 0});
+  spec.states[0].initial = 3;
+  CHECK(Check(spec) == "");
+  spec.storages[3].bytes = 64;
+  CHECK(Says(spec, "a first value that does not fit"));
+}
+
+TEST_CASE("CheckPlan, state: no op writes the beginning of a window") {
+  PlanSpec spec = WithWindow();
+  spec.tensors[2].offset = 32;
+  CHECK(Says(spec, "which nothing else may write"));
+}
+
+TEST_CASE("CheckPlan, state: the end of a window has been written") {
+  PlanSpec spec = WithWindow();
+  spec.ops[0].outputs[0] = static_cast<int32_t>(spec.AddBuffer(256, 4));
+  CHECK(Says(spec, "before all of it is written"));
+}
+
 }  // namespace
 }  // namespace tenon::test

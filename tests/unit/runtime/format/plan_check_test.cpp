@@ -184,7 +184,7 @@ TEST_CASE("CheckPlan: what an op in place took over may not be read later") {
 TEST_CASE("CheckPlan: an op that writes the storage of an input is refused") {
   PlanSpec spec = Chain();
   spec.AddOp({2}, {0});
-  CHECK(Says(spec, "is on the storage of an input, which nothing else may write"));
+  CHECK(Says(spec, "is on bytes of an input or a state, which nothing else may write"));
 }
 
 TEST_CASE("CheckPlan: constants are read, never written") {

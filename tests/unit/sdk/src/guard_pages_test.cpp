@@ -189,22 +189,32 @@ TEST_CASE("Guard pages: a small graph stays inside what its plan states, on ever
 }
 
 TEST_CASE("Guard pages: what is kept from run to run stays inside, at every step") {
-  // A window of 5 that moves by 2, and a sum of all runs: sizes that fill no vector.
+  // Windows of 5 that move by 2, one in its place, and a sum of all runs: sizes that fill no
+  // vector.
   const std::vector<uint8_t> plan = PlanOf(R"(graph stream
 input %x: f32[1,3,2,1]
+input %v: f32[2,3]
 input %s: f32[1,3,3,1]
 input %a: f32[1,3,1,1]
+input %r: f32[3,3]
 %j = concat(%s, %x) {axis=2}
 %t = slice(%j) {begins=[0,0,2,0], sizes=[1,3,3,1], steps=[1,1,1,1]}
 const %w: f32[3,3,5,1] = random(1)
 %c = conv(%j, %w)
 %n = binary(%c, %a)
 %y = unary(%n) {function=tanh}
+%p = unary(%v) {function=relu}
+%m = concat(%r, %p) {axis=0}
+%q = slice(%m) {begins=[2,0], sizes=[3,3], steps=[1,1]}
+%z = reduce(%m) {function=sum, axes_mask=1}
 output %y
+output %z
 output %t as "window"
 output %n as "sum"
+output %q
 state "s" = "window" from random(2)
 state "a" = "sum"
+state "r" = "q" from random(3)
 )",
                                            /*portable=*/false);
   RunGuarded(plan, true);

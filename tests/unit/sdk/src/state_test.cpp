@@ -117,5 +117,39 @@ state "s" = "next"
   CHECK(y == 2.0F);
 }
 
+/// The sum of a window of 4 that moves on by one: 1, 2, 3 at first.
+constexpr const char* kMovingSum = R"(graph moving
+input %x: f32[1]
+input %s: f32[3]
+%n = unary(%x) {function=relu}
+%w = concat(%s, %n) {axis=0}
+%k = slice(%w) {begins=[1], sizes=[3], steps=[1]}
+%y = reduce(%w) {function=sum, axes_mask=1}
+output %y
+output %k
+state "s" = "k" from [1, 2, 3]
+)";
+
+TEST_CASE("State: a window moves on in its place, from the first value that the model has") {
+  const LoadedForTest plan(PlanOf(kMovingSum));
+  const SessionForTest session(plan);
+  const auto step = [&](float x) {
+    std::memcpy(tenon_session_input(session.get(), 0), &x, sizeof x);
+    tenon_error error;
+    REQUIRE(tenon_session_run(session.get(), &error) == TENON_OK);
+    float y = 0;
+    std::memcpy(&y, tenon_session_output(session.get(), 0), sizeof y);
+    return y;
+  };
+  for (int round = 0; round < 2; ++round) {
+    CHECK(step(10) == 16);
+    CHECK(step(20) == 35);   // 2 + 3 + 10 + 20
+    CHECK(step(30) == 63);   // 3 + 10 + 20 + 30
+    CHECK(step(40) == 100);  // 10 + 20 + 30 + 40
+    tenon_error error;
+    REQUIRE(tenon_session_reset(session.get(), &error) == TENON_OK);
+  }
+}
+
 }  // namespace
 }  // namespace tenon::test
