@@ -46,39 +46,63 @@ Axis AxisOf(const OpCall& op, int i) {
   return axis;
 }
 
-/// Sets what each tap reads of the window's rows from input row `top` on. `image` points at the
-/// block.
+/// What each tap reads of one output row's windows, for the block of channels from `first` on.
+struct RowTaps {
+  DepthwiseTap taps[kMostDepthwiseTaps + 4];
+  int count = 0;
+  int row = -1;  ///< of all images; -1: of none yet
+  int first = 0;
+};
+
+/// Of the window's rows from input row `top` on. `image` points at the block.
 void FillTaps(const Depthwise& state, const uint8_t* image, const uint8_t* padding, int64_t top,
-              DepthwiseTap* taps) {
-  const DepthwiseWeights& weights = *state.weights;
-  const int group = weights.routines->depthwise_form.group;
-  const int count = weights.is_column ? group : weights.groups * group;
-  for (int i = 0; i < count; ++i) {
-    const int row = weights.is_column ? i : i / state.columns.kernel;
-    const int64_t h = top + row * state.rows.dilation;
-    const bool inside = row < state.rows.kernel && h >= 0 && h < state.rows.input;
-    const int64_t step = state.x->strides[3];
-    taps[i].row = inside ? image + h * state.x->strides[2] : padding;
-    taps[i].step = inside ? step : 0;
-    taps[i].column = weights.is_column ? 0 : i % state.columns.kernel * state.columns.dilation;
+              DepthwiseTap* taps, int count) {
+  const Axis rows = state.rows;
+  const int64_t dilation = state.columns.dilation;
+  const int of_row = state.weights->is_column ? 1 : state.columns.kernel;
+  const int64_t step = state.x->strides[3];
+  const int64_t next_row = state.x->strides[2];
+  int64_t h = top;
+  for (int i = 0, row = 0; i < count; ++row, h += rows.dilation) {
+    const bool inside = row < rows.kernel && h >= 0 && h < rows.input;
+    const uint8_t* from = inside ? image + h * next_row : padding;
+    const int end = i + of_row < count ? i + of_row : count;
+    for (int64_t column = 0; i < end; ++i, column += dilation) {
+      taps[i] = {from, inside ? step : 0, column};
+    }
   }
 }
 
-void RunItem(const Depthwise& state, int item) {
+/// Other blocks of a row read the same places, some channels further.
+void MoveTaps(RowTaps& row, int first) {
+  for (int i = 0; i < row.count; ++i) row.taps[i].row += first - row.first;
+  row.first = first;
+}
+
+void SetTaps(const Depthwise& state, int row, int first, RowTaps& taps) {
+  const DepthwiseWeights& weights = *state.weights;
+  if (row == taps.row) return MoveTaps(taps, first);
+  const int rows = state.y->dims[2];
+  const int group = weights.routines->depthwise_form.group;
+  taps.row = row;
+  taps.first = first;
+  taps.count = weights.is_column ? group : weights.groups * group;
+  const int64_t top = row % rows * state.rows.stride - state.rows.pad;
+  FillTaps(state, state.x->As<const uint8_t>() + row / rows * int64_t{state.x->strides[0]} + first,
+           weights.padding + first, top, taps.taps, taps.count);
+}
+
+void RunItem(const Depthwise& state, int item, RowTaps& taps) {
   const DepthwiseWeights& weights = *state.weights;
   const DepthwiseForm& form = weights.routines->depthwise_form;
-  const TensorView& x = *state.x;
   const TensorView& y = *state.y;
   const ChannelBlock block = weights.BlockAt(item % weights.blocks);
   const int row = item / weights.blocks % y.dims[2];
   const int64_t image = item / weights.blocks / y.dims[2];
-  DepthwiseTap taps[kMostDepthwiseTaps + 4];
-  const uint8_t* from = x.As<const uint8_t>() + image * x.strides[0] + block.first;
-  const uint8_t* padding = weights.padding + block.first;
-  FillTaps(state, from, padding, row * state.rows.stride - state.rows.pad, taps);
+  SetTaps(state, item / weights.blocks, block.first, taps);
   DepthwiseCall call;
-  call.taps = taps;
-  call.padding = padding;
+  call.taps = taps.taps;
+  call.padding = weights.padding + block.first;
   call.weights =
       weights.weights + int64_t{block.first} * weights.groups * form.group * (form.is_byte ? 1 : 2);
   call.bias = weights.bias + block.first;
@@ -124,7 +148,8 @@ Status DepthwiseRun(const KernelCall& call) {
   const int64_t work = state.y->Elements() * state.rows.kernel * state.columns.kernel;
   ParallelFor(work < kSmallWork ? nullptr : call.parallel,
               state.y->dims[0] * state.y->dims[2] * state.weights->blocks, [&](int begin, int end) {
-                for (int item = begin; item < end; ++item) RunItem(state, item);
+                RowTaps taps;
+                for (int item = begin; item < end; ++item) RunItem(state, item, taps);
               });
   return OkStatus();
 }

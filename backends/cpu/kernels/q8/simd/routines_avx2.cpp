@@ -4,6 +4,8 @@
 
 #include <immintrin.h>
 
+#include <cstring>
+
 #include "backends/cpu/kernels/q8/byte_routines.hpp"
 #include "backends/cpu/kernels/q8/simd/elementwise.hpp"
 #include "backends/cpu/kernels/q8/simd/pool.hpp"
@@ -12,6 +14,7 @@ namespace tenon::cpu::q8 {
 namespace {
 
 constexpr int kBlock = 16;
+constexpr int kHalf = 8;
 
 struct Sums {
   __m256i low;   ///< channels 0 to 3 and 8 to 11
@@ -25,6 +28,12 @@ struct Sums {
 /// Loads the bytes of 16 channels, of which `channels` exist.
 [[gnu::always_inline]] inline __m128i LoadBytes(const uint8_t* from, int channels) {
   if (channels >= kBlock) return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+  if (channels >= kHalf) {  // two that overlap, less what they have in common
+    const __m128i begin = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from));
+    const __m128i end = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from + channels - kHalf));
+    const __m128i common = _mm_cvtsi32_si128(8 * (kBlock - channels));
+    return _mm_unpacklo_epi64(begin, _mm_srl_epi64(end, common));
+  }
   alignas(16) uint8_t bytes[kBlock] = {};
   for (int i = 0; i < channels; ++i) bytes[i] = from[i];
   return _mm_load_si128(reinterpret_cast<const __m128i*>(bytes));
@@ -78,6 +87,11 @@ struct Block {
     }
     alignas(16) uint8_t stored[kBlock];
     _mm_store_si128(reinterpret_cast<__m128i*>(stored), bytes);
+    if (call.channels >= kHalf) {
+      std::memcpy(y, stored, kHalf);
+      std::memcpy(y + call.channels - kHalf, stored + call.channels - kHalf, kHalf);
+      return;
+    }
     for (int i = 0; i < call.channels; ++i) y[i] = stored[i];
   }
 };
