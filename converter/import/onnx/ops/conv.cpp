@@ -1,5 +1,6 @@
 // Conv.
 #include "converter/import/onnx/ops/ops.hpp"
+#include "converter/import/onnx/ops/volume.hpp"
 #include "converter/import/onnx/ops/window.hpp"
 
 namespace tenon::converter {
@@ -8,6 +9,12 @@ namespace {
 Status LowerConv(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
   TENON_ASSIGN_OR_RETURN(const TensorId w, node.Input(1));
+  const int32_t rank = node.ShapeOf(x).rank;
+  if (rank == 5) return LowerVolumeConv(node, x, w);
+  if (rank > 5) {
+    return InputError("its input has {} dimensions; only up to three spatial ones are supported",
+                      rank);
+  }
   TENON_ASSIGN_OR_RETURN(const ConvAttributes attributes, ReadConv(node, x, w));
   std::vector<TensorId> inputs(2);
   TENON_ASSIGN_OR_RETURN(inputs[ConvInput::kX], WithHeight(node, x));
@@ -16,8 +23,7 @@ Status LowerConv(Lowering& node) {
     TENON_ASSIGN_OR_RETURN(const TensorId bias, node.Input(2));
     inputs.push_back(bias);
   }
-  return EmitWindowed(node, OpKind::kConv, inputs, Attributes(attributes),
-                      node.ShapeOf(x).rank == 3);
+  return EmitWindowed(node, OpKind::kConv, inputs, Attributes(attributes), rank == 3);
 }
 
 constexpr LoweringRow kRows[] = {

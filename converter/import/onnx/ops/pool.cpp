@@ -3,6 +3,7 @@
 
 #include "converter/import/onnx/ops/ops.hpp"
 #include "converter/import/onnx/ops/pool_indices.hpp"
+#include "converter/import/onnx/ops/volume.hpp"
 #include "converter/import/onnx/ops/window.hpp"
 
 namespace tenon::converter {
@@ -11,14 +12,17 @@ namespace {
 Status LowerPool(Lowering& node, OpKind kind) {
   TENON_ASSIGN_OR_RETURN(TensorId x, node.Input(0));
   const Shape shape = node.ShapeOf(x);
-  TENON_ASSIGN_OR_RETURN(const Window window, ReadWindow(node, shape, node.Ints("kernel_shape")));
   PoolAttributes attributes;
-  SetWindow(window, attributes);
-  std::copy_n(window.kernel, 2, attributes.kernel);
   attributes.ceil_mode = node.Flag("ceil_mode", false) ? 1 : 0;
   if (kind == OpKind::kAveragePool) {
     attributes.count_include_pad = node.Flag("count_include_pad", false) ? 1 : 0;
   }
+  if (shape.rank == 5 && !(kind == OpKind::kMaxPool && node.OutputUsed(1))) {
+    return LowerVolumePool(node, kind, x, attributes);
+  }
+  TENON_ASSIGN_OR_RETURN(const Window window, ReadWindow(node, shape, node.Ints("kernel_shape")));
+  SetWindow(window, attributes);
+  std::copy_n(window.kernel, 2, attributes.kernel);
   if (kind == OpKind::kMaxPool && node.OutputUsed(1)) {
     if (shape.rank != 4)
       return InputError("its indices are not supported for an input of rank {}", shape.rank);

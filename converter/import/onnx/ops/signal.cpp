@@ -204,7 +204,72 @@ Status LowerWindow(Lowering& node) {
   return node.ConstantOutput(0, TensorData{dtype, shape, WriteElements(dtype, values)});
 }
 
+/// Hertz, on the mel scale and back.
+double MelOf(double hertz) { return 2595.0 * std::log10(1.0 + hertz / 700.0); }
+double HertzOf(double mel) { return 700.0 * (std::pow(10.0, mel / 2595.0) - 1.0); }
+
+struct MelFilters {
+  int64_t filters = 0;
+  int64_t bins = 0;         ///< of the spectrum
+  std::vector<int64_t> at;  ///< bins where filters begin, peak and end: filters + 2
+};
+
+/// Column i: a triangle from bin at[i] over its peak at[i + 1] to at[i + 2].
+std::vector<double> TrianglesOf(const MelFilters& mel) {
+  std::vector<double> values(static_cast<size_t>(mel.bins * mel.filters));
+  const auto weight = [&](int64_t bin, int64_t filter) -> double& {
+    return values[static_cast<size_t>(bin * mel.filters + filter)];
+  };
+  for (int64_t i = 0; i < mel.filters; ++i) {
+    const int64_t* at = mel.at.data() + i;
+    if (at[0] == at[1]) weight(at[1], i) = 1.0;
+    for (int64_t bin = at[0]; at[0] < at[1] && bin <= at[1]; ++bin) {
+      weight(bin, i) = static_cast<double>(bin - at[0]) / static_cast<double>(at[1] - at[0]);
+    }
+    for (int64_t bin = at[1]; bin < at[2]; ++bin) {
+      weight(bin, i) = static_cast<double>(at[2] - bin) / static_cast<double>(at[2] - at[1]);
+    }
+  }
+  return values;
+}
+
+Result<double> RealInput(Lowering& node, int index) {
+  TENON_ASSIGN_OR_RETURN(const TensorId id, node.Input(index));
+  TENON_ASSIGN_OR_RETURN(const std::vector<double> values, node.ConstantDoubles(id));
+  if (values.size() != 1) return InputError("input {} is no single number", index);
+  return values[0];
+}
+
+Status LowerMelWeightMatrix(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const int64_t filters, ScalarInput(node, 0));
+  TENON_ASSIGN_OR_RETURN(const int64_t length, ScalarInput(node, 1));
+  TENON_ASSIGN_OR_RETURN(const int64_t rate, ScalarInput(node, 2));
+  TENON_ASSIGN_OR_RETURN(const double low, RealInput(node, 3));
+  TENON_ASSIGN_OR_RETURN(const double high, RealInput(node, 4));
+  TENON_ASSIGN_OR_RETURN(const DType dtype, DTypeFromOnnx(node.Int32("output_datatype", 1)));
+  constexpr int64_t kMost = 1 << 16;
+  if (filters < 1 || filters > kMost || length < 1 || length > kMost || rate < 1 ||
+      !(low >= 0.0 && high >= low)) {
+    return InputError("its numbers are out of range");
+  }
+  MelFilters mel = {filters, length / 2 + 1, {}};
+  const double step = (MelOf(high) - MelOf(low)) / static_cast<double>(filters + 2);
+  for (int64_t i = 0; i < filters + 2; ++i) {
+    const double hertz = HertzOf(MelOf(low) + static_cast<double>(i) * step);
+    const double bin =
+        std::floor(static_cast<double>(length + 1) * hertz / static_cast<double>(rate));
+    if (bin > static_cast<double>(mel.bins)) return InputError("its filters leave the spectrum");
+    mel.at.push_back(static_cast<int64_t>(bin));
+  }
+  if (mel.at[static_cast<size_t>(filters)] >= mel.bins) {
+    return InputError("its filters leave the spectrum");
+  }
+  TENON_ASSIGN_OR_RETURN(const Shape shape, ShapeFromDims({mel.bins, filters}));
+  return node.ConstantOutput(0, TensorData{dtype, shape, WriteElements(dtype, TrianglesOf(mel))});
+}
+
 constexpr LoweringRow kOthers[] = {
+    {"MelWeightMatrix", LowerMelWeightMatrix, {}, "its inputs constant"},
     {"DFT", LowerDft, {}, "up to 8192 points; onesided not with inverse"},
     {"STFT", LowerStft, {}, "up to 8192 points; window, frame_step and frame_length constant"},
 };

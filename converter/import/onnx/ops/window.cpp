@@ -39,11 +39,9 @@ std::pair<int64_t, int64_t> SamePads(int64_t input, int64_t kernel, int64_t stri
 
 }  // namespace
 
-Result<Window> ReadWindow(Lowering& node, const Shape& x, const std::vector<int64_t>& kernel) {
-  if (x.rank != 3 && x.rank != 4) {
-    return InputError("its input has {} dimensions; only one or two spatial ones are supported",
-                      x.rank);
-  }
+Result<std::vector<WindowSpan>> ReadSpans(Lowering& node, const Shape& x,
+                                          const std::vector<int64_t>& kernel) {
+  if (x.rank < 3) return InputError("its input has {} dimensions, no spatial one", x.rank);
   const auto count = static_cast<size_t>(x.rank - 2);
   const std::vector<int64_t> strides = IntsOr(node, "strides", count, 1);
   const std::vector<int64_t> dilations = IntsOr(node, "dilations", count, 1);
@@ -66,17 +64,38 @@ Result<Window> ReadWindow(Lowering& node, const Shape& x, const std::vector<int6
   } else if (auto_pad != "NOTSET") {
     return InputError("auto_pad '{}' is not known", auto_pad);
   }
-
-  Window window;
-  const size_t skip = 2 - count;  // height stays 1 for one-dimensional windows
+  std::vector<WindowSpan> spans;
   for (size_t i = 0; i < count; ++i) {
-    window.kernel[skip + i] = static_cast<int32_t>(kernel[i]);
-    window.strides[skip + i] = static_cast<int32_t>(strides[i]);
-    window.dilations[skip + i] = static_cast<int32_t>(dilations[i]);
-    window.pads[skip + i] = static_cast<int32_t>(pads[i]);
-    window.pads[2 + skip + i] = static_cast<int32_t>(pads[count + i]);
+    const auto value = [&](const std::vector<int64_t>& of, size_t at) {
+      return static_cast<int32_t>(of[at]);
+    };
+    spans.push_back({value(kernel, i), value(strides, i), value(dilations, i), value(pads, i),
+                     value(pads, count + i)});
+  }
+  return spans;
+}
+
+Window WindowOf(const WindowSpan& height, const WindowSpan& width) {
+  Window window;
+  const WindowSpan* spans[] = {&height, &width};
+  for (int i = 0; i < 2; ++i) {
+    window.kernel[i] = spans[i]->kernel;
+    window.strides[i] = spans[i]->stride;
+    window.dilations[i] = spans[i]->dilation;
+    window.pads[i] = spans[i]->begin;
+    window.pads[2 + i] = spans[i]->end;
   }
   return window;
+}
+
+Result<Window> ReadWindow(Lowering& node, const Shape& x, const std::vector<int64_t>& kernel) {
+  if (x.rank != 3 && x.rank != 4) {
+    return InputError("its input has {} dimensions; only one or two spatial ones are supported",
+                      x.rank);
+  }
+  TENON_ASSIGN_OR_RETURN(const std::vector<WindowSpan> spans, ReadSpans(node, x, kernel));
+  constexpr WindowSpan kNoHeight = {1, 1, 1, 0, 0};
+  return spans.size() == 1 ? WindowOf(kNoHeight, spans[0]) : WindowOf(spans[0], spans[1]);
 }
 
 Result<TensorId> WithHeight(Lowering& node, TensorId x) {

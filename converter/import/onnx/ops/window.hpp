@@ -15,6 +15,22 @@ struct Window {
   int32_t pads[4] = {0, 0, 0, 0};  ///< top, left, bottom, right
 };
 
+/// A window along one dimension.
+struct WindowSpan {
+  int32_t kernel;
+  int32_t stride;
+  int32_t dilation;
+  int32_t begin;  ///< padding before
+  int32_t end;    ///< and behind
+};
+
+/// As ReadWindow, over any number of spatial dimensions.
+[[nodiscard]] Result<std::vector<WindowSpan>> ReadSpans(Lowering& node, const Shape& x,
+                                                        const std::vector<int64_t>& kernel);
+
+/// Two spans, the first of height.
+[[nodiscard]] Window WindowOf(const WindowSpan& height, const WindowSpan& width);
+
 /// Reads strides, dilations, pads and auto_pad for a window of `kernel` (one value per spatial
 /// dimension) over x [N, C, L] or [N, C, H, W]. SAME_UPPER and SAME_LOWER become explicit pads,
 /// as the ONNX definition of Conv and MaxPool computes them. With `ceil_mode`, the last window

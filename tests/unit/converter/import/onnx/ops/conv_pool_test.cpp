@@ -89,16 +89,16 @@ output %y
 )");
 }
 
-TEST_CASE("Conv: three spatial dimensions are refused") {
+TEST_CASE("Conv: four spatial dimensions are refused") {
   const auto model = ModelBuilder(11)
-                         .Input("x", {1, 1, 4, 4, 4})
-                         .Floats("w", {1, 1, 3, 3, 3})
+                         .Input("x", {1, 1, 4, 4, 4, 4})
+                         .Floats("w", {1, 1, 3, 3, 3, 3})
                          .Node("Conv", {"x", "w"}, {"y"})
                          .Output("y");
 
   CHECK(
       model.Text() ==
-      R"(error: node 'n' (Conv): its input has 5 dimensions; only one or two spatial ones are supported)");
+      R"(error: node 'n' (Conv): its input has 6 dimensions; only up to three spatial ones are supported)");
 }
 
 TEST_CASE("Conv: a kernel_shape that is not the weights' is refused") {

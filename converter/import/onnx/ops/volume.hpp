@@ -1,0 +1,17 @@
+// Windows over three spatial dimensions, made of those over two.
+#pragma once
+
+#include "converter/import/onnx/ops/window.hpp"
+
+namespace tenon::converter {
+
+/// A maximum or an average over x [N, C, D, H, W]: over height and width, then over depth. (What
+/// counts of a window is a box, so that an average of averages is the average.)
+[[nodiscard]] Status LowerVolumePool(Lowering& node, OpKind kind, TensorId x,
+                                     PoolAttributes attributes);
+
+/// A convolution of x [N, C, D, H, W] with w: the sum of one in two dimensions for each tap of the
+/// depth.
+[[nodiscard]] Status LowerVolumeConv(Lowering& node, TensorId x, TensorId w);
+
+}  // namespace tenon::converter
