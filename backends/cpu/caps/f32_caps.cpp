@@ -25,6 +25,28 @@ const char* ConvRefusal(const OpCall& call, bool bytes = false) {
   return WeightsRefusal(call, 4, bytes);
 }
 
+/// Winograd's weights of more bytes come from memory in every run.
+constexpr int64_t kFarWeightBytes = 4 << 20;
+
+int64_t WinogradWeightBytes(const OpCall& call) {
+  return int64_t{kWinogradCoefficients} * RoundUp(call.Input(0).dims[1], kChannelBlock) *
+         call.Output().dims[1] * int64_t{sizeof(float)};
+}
+
+/// Returns true where Winograd's weights, of 36 coefficients where direct products read 9 taps,
+/// come from memory for so few outputs that they take longer than the products which they spare.
+bool WeightsOutweighTiles(const OpCall& call) {
+  // As many products a pair of channels as memory takes to bring its coefficients: 45e9 of them a
+  // second beside 10e9 bytes.
+  constexpr int64_t kReadingProducts = 36 * int64_t{sizeof(float)} * 45 / 10;
+  constexpr int64_t kTaps = 9;
+  const WinogradBlocks blocks = WinogradBlocksOf(call);
+  const TensorView& y = call.Output();
+  if (WinogradWeightBytes(call) <= kFarWeightBytes) return false;
+  const int64_t pixels = int64_t{y.dims[0]} * y.dims[2] * y.dims[3];
+  return kTaps * pixels < int64_t{kWinogradCoefficients} * blocks.tiles + kReadingProducts;
+}
+
 constexpr char kPanelsOfOne[] = "weights of one group only are made panels";
 
 /// Weights of other types are made panels by every kernel, and small ones stay in the caches.
@@ -85,7 +107,10 @@ const char* DepthwiseSupports(const OpCall& call) {
 
 const char* WinogradSupports(const OpCall& call) {
   if (const char* reason = ConvRefusal(call)) return reason;
-  return WinogradRefusal(call);
+  if (const char* reason = WinogradRefusal(call)) return reason;
+  return WeightsOutweighTiles(call)
+             ? "weights four times as large take longer to read than they save"
+             : nullptr;
 }
 
 const char* MatMulSupports(const OpCall& call) {
@@ -168,10 +193,7 @@ WinogradBlocks WinogradBlocksOf(const OpCall& call) {
   int64_t tiles = kBlockBytes / tile_bytes / kMostPixels * kMostPixels;
   // Every block reads all weights: large ones are read by few blocks, whose coefficients come from
   // the cache beyond.
-  constexpr int64_t kFarWeightBytes = 4 << 20;
-  const int64_t weight_bytes =
-      int64_t{kWinogradCoefficients} * blocks.padded_inputs * y.dims[1] * int64_t{sizeof(float)};
-  if (weight_bytes > kFarWeightBytes) tiles = kMostTiles;
+  if (WinogradWeightBytes(call) > kFarWeightBytes) tiles = kMostTiles;
   if (tiles < kMostPixels) tiles = kMostPixels;
   if (tiles > kMostTiles) tiles = kMostTiles;
   blocks.block_tiles = static_cast<int>(tiles < blocks.tiles ? tiles : blocks.tiles);

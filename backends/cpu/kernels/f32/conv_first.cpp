@@ -142,23 +142,18 @@ void CopyRows(const FirstConv& conv, const TensorView& x, int64_t image, int row
 }
 
 /// Computes all outputs of one row from the copy of its inputs.
-void RunRow(const FirstConv& conv, int64_t row, const float* copy, const TileOperands& operands) {
+void RunRow(const FirstConv& conv, int64_t row, const float* copy, const TileOperands& operands,
+            TileCall& call) {
   const TileGemm& gemm = conv.gemm;
   const ConvGeometry& g = gemm.geometry;
   const int64_t step = int64_t{g.strides[1]} * (conv.interleaved ? g.inputs : 1);
   const float* rows[kMostPixels];
   for (int tile = 0; tile < conv.tiles_per_row; ++tile) {
     const int first = g.out_extent[1] * tile / conv.tiles_per_row;
-    TileCall call = {};
     call.pixels = g.out_extent[1] * (tile + 1) / conv.tiles_per_row - first;
     for (int i = 0; i < call.pixels; ++i) rows[i] = copy + (first + i) * step;
     call.rows = rows;
-    call.offsets = conv.offsets;
-    call.taps = 1;
-    call.depth = int64_t{g.Taps()} * g.inputs;
-    for (int group = 0; group < gemm.packed->group_count; ++group) {
-      RunTileOf(gemm, group, row * g.out_extent[1] + first, operands, call);
-    }
+    RunGroupsOf(gemm, 0, gemm.packed->group_count, row * g.out_extent[1] + first, operands, call);
   }
 }
 
@@ -188,10 +183,14 @@ Status FirstConvRun(const KernelCall& call) {
   ParallelFor(conv.gemm.small ? nullptr : call.parallel, g.images * g.out_extent[0],
               [&](int begin, int end) {
                 alignas(64) float copy[kMostRowFloats];
+                TileCall tile = StartTiles(conv.gemm);
+                tile.offsets = conv.offsets;
+                tile.taps = 1;
+                tile.depth = int64_t{g.Taps()} * g.inputs;
                 for (int row = begin; row < end; ++row) {
                   const int64_t image = row / g.out_extent[0] * g.x.image;
                   CopyRows(conv, call.op.Input(In::kX), image, row % g.out_extent[0], copy);
-                  RunRow(conv, row, copy, operands);
+                  RunRow(conv, row, copy, operands, tile);
                 }
               });
   return OkStatus();

@@ -151,16 +151,23 @@ void Multiply(const Winograd& state, const ChannelGroup& group, const Block& blo
   call.high = __builtin_inff();
   const int most = state.packed->routines->tile_pixels;
   const int steps = (block.count + most - 1) / most;
+  const int larger = block.count % steps;  // steps of one more tile, first
+  const int64_t weights_step = call.depth * group.weight_step;
   for (int i = 0; i < kWinogradCoefficients; ++i) {
-    call.weights = group.weights + i * call.depth * group.weight_step;
-    for (int step = 0; step < steps; ++step) {
-      const int first = block.count * step / steps;
-      call.pixels = block.count * (step + 1) / steps - first;
+    call.weights = group.weights + i * weights_step;
+    int first = 0;
+    for (const int repeats : {larger, steps - larger}) {
+      if (repeats == 0) continue;
+      call.repeats = repeats;
+      call.pixels = block.count / steps + (first == 0 && larger > 0 ? 1 : 0);
       for (int p = 0; p < call.pixels; ++p) {
         rows[p] = block.inputs + (int64_t{i} * block.count + first + p) * channels;
       }
+      call.x_next = call.pixels * channels;
+      call.y_next = int64_t{call.pixels} * group.width;
       call.y = block.products + (int64_t{i} * block.count + first) * group.width;
       state.packed->routines->tile(call);
+      first += call.pixels * repeats;
     }
   }
 }

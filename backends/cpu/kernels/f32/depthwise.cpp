@@ -40,6 +40,15 @@ struct Depthwise {
   int compact_kernel;
   int compact_stride;
   int tiles_per_row;
+  int tile_pixels;  ///< of the tiles behind the first `larger_tiles` of a row, which have one more
+  int larger_tiles;
+
+  [[nodiscard]] int FirstPixel(int tile) const {
+    return tile * tile_pixels + (tile < larger_tiles ? tile : larger_tiles);
+  }
+  [[nodiscard]] int TilePixels(int tile) const {
+    return tile_pixels + (tile < larger_tiles ? 1 : 0);
+  }
 };
 
 bool ReadsInPlace(const OpCall& op) {
@@ -134,34 +143,16 @@ struct Operands {
   float* y;
 };
 
-void RunItem(const Depthwise& state, int item, const Operands& operands, const float** rows) {
+/// Returns a call with all that the tiles of an execution have in common. Tiles change it, and
+/// never copy it: see StartTiles.
+DepthwiseCall StartTiles(const Depthwise& state) {
   const ConvGeometry& g = state.geometry;
-  const int tile = item % state.tiles_per_row;
-  const int row = item / state.tiles_per_row % g.out_extent[0];
-  const int image = item / state.tiles_per_row / g.out_extent[0];
-  const int first = g.out_extent[1] * tile / state.tiles_per_row;
-  DepthwiseCall call;
-  call.pixels = g.out_extent[1] * (tile + 1) / state.tiles_per_row - first;
-  const float* x = operands.x + image * g.x.image;
-  const int64_t top = int64_t{row} * g.strides[0] - g.pads[0];
-  const int64_t left = int64_t{first} * g.strides[1] - g.pads[1];
-  if (state.compact_kernel != 0) {
-    FillColumns(state, x, top, left, call.pixels, rows);
-  } else {
-    FillTaps(state, x, top, left, call.pixels, rows);
-  }
-  call.rows = rows;
+  DepthwiseCall call = {};
   call.weights = state.packed->weights;
   call.block_step = state.packed->block_step;
   call.tap_step = state.packed->tap_step;
   call.bias = state.packed->bias;
-  call.residual = nullptr;
   call.residual_step = g.residual.pixel;
-  if (operands.residual != nullptr) {
-    call.residual = operands.residual + image * g.residual.image + row * g.residual.row +
-                    first * g.residual.pixel;
-  }
-  call.y = operands.y + image * g.y.image + row * g.y.row + first * g.y.pixel;
   call.y_step = g.y.pixel;
   call.channels = g.outputs;
   call.taps = g.Taps();
@@ -169,10 +160,66 @@ void RunItem(const Depthwise& state, int item, const Operands& operands, const f
   call.compact_stride = state.compact_stride;
   call.low = state.epilogue.low;
   call.high = state.epilogue.high;
-  state.packed->routines->depthwise(call);
-  if (state.epilogue.is_clamp) return;
-  Activate(*state.packed->routines, state.activation, call.y, call.y_step, call.pixels,
-           call.channels);
+  return call;
+}
+
+/// Says whether all columns that `pixels` adjacent outputs read lie inside the input.
+bool IsInside(const Depthwise& state, int64_t left, int pixels) {
+  const int columns = (pixels - 1) * state.compact_stride + state.compact_kernel;
+  return left >= 0 && left + columns <= state.geometry.in_extent[1];
+}
+
+/// Points at the kernel's rows from column `left` on: those outside the input are left out.
+void FillRows(const Depthwise& state, const float* image, int64_t top, int64_t left,
+              const float** rows, DepthwiseCall& call) {
+  const ConvGeometry& g = state.geometry;
+  call.first_row = 0;
+  call.end_row = g.kernel[0];
+  while (call.first_row < g.kernel[0] && top + call.first_row < 0) ++call.first_row;
+  while (call.end_row > call.first_row && top + call.end_row > g.in_extent[0]) --call.end_row;
+  for (int h = call.first_row; h < call.end_row; ++h) {
+    rows[h] = image + (top + h) * g.x.row + left * g.x.pixel;
+  }
+  call.x_step = g.x.pixel;
+}
+
+/// Computes tiles [tile, end) of one output row.
+void RunTiles(const Depthwise& state, int image, int row, int tile, int end,
+              const Operands& operands, const float** rows, DepthwiseCall& call) {
+  const ConvGeometry& g = state.geometry;
+  const float* x = operands.x + image * g.x.image;
+  const int64_t top = int64_t{row} * g.strides[0] - g.pads[0];
+  while (tile < end) {
+    const int first = state.FirstPixel(tile);
+    call.pixels = state.TilePixels(tile);
+    call.repeats = 1;
+    call.x_step = 0;
+    const int64_t left = int64_t{first} * g.strides[1] - g.pads[1];
+    if (state.compact_kernel == 0) {
+      FillTaps(state, x, top, left, call.pixels, rows);
+    } else if (!IsInside(state, left, call.pixels)) {
+      FillColumns(state, x, top, left, call.pixels, rows);
+    } else {
+      FillRows(state, x, top, left, rows, call);
+      const int64_t step = int64_t{call.pixels} * g.strides[1];
+      while (tile + call.repeats < end && state.TilePixels(tile + call.repeats) == call.pixels &&
+             IsInside(state, left + call.repeats * step, call.pixels)) {
+        ++call.repeats;
+      }
+    }
+    call.rows = rows;
+    if (operands.residual != nullptr) {
+      call.residual = operands.residual + image * g.residual.image + row * g.residual.row +
+                      first * g.residual.pixel;
+    }
+    call.y = operands.y + image * g.y.image + row * g.y.row + first * g.y.pixel;
+    state.packed->routines->depthwise(call);
+    if (!state.epilogue.is_clamp) {
+      Activate(*state.packed->routines, state.activation, call.y, call.y_step,
+               call.pixels * call.repeats, call.channels);
+    }
+    tile += call.repeats;
+  }
 }
 
 }  // namespace
@@ -215,16 +262,27 @@ Status DepthwiseRun(const KernelCall& call) {
   state.compact_kernel = CompactKernel(g);
   state.compact_stride = static_cast<int>(g.strides[0]);
   state.tiles_per_row = (g.out_extent[1] + kMostDepthwisePixels - 1) / kMostDepthwisePixels;
+  state.tile_pixels = g.out_extent[1] / state.tiles_per_row;
+  state.larger_tiles = g.out_extent[1] % state.tiles_per_row;
   Operands operands;
   operands.x = call.op.Input(In::kX).As<const float>();
   operands.residual =
       call.op.HasInput(In::kResidual) ? call.op.Input(In::kResidual).As<const float>() : nullptr;
   operands.y = call.op.Output().As<float>();
   const bool small = g.Work() < kSmallWork;
-  ParallelFor(small ? nullptr : call.parallel, g.images * g.out_extent[0] * state.tiles_per_row,
+  const int tiles = state.tiles_per_row;
+  ParallelFor(small ? nullptr : call.parallel, g.images * g.out_extent[0] * tiles,
               [&](int begin, int end) {
                 const float* rows[kMostDepthwiseTaps * kMostDepthwisePixels];
-                for (int item = begin; item < end; ++item) RunItem(state, item, operands, rows);
+                DepthwiseCall tile_call = StartTiles(state);
+                for (int item = begin; item < end;) {
+                  const int tile = item % tiles;
+                  const int row = item / tiles;
+                  const int last = end - item < tiles - tile ? tile + (end - item) : tiles;
+                  RunTiles(state, row / g.out_extent[0], row % g.out_extent[0], tile, last,
+                           operands, rows, tile_call);
+                  item += last - tile;
+                }
               });
   return OkStatus();
 }

@@ -42,6 +42,22 @@ void PlaceGroup(const PackedWeights& packed, const WeightsView* in_place, const 
   group.bias = padded_bias;
 }
 
+void CountEvenGroups(PackedWeights& packed) {
+  const ChannelGroup* groups = packed.groups;
+  packed.even_groups = 0;
+  packed.weights_next = 0;
+  packed.bias_next = 0;
+  if (packed.group_count < 2 || packed.shape.convolutions > 1) return;
+  packed.weights_next = groups[1].weights - groups[0].weights;
+  packed.bias_next = groups[1].bias - groups[0].bias;
+  for (int g = 0; g < packed.group_count; ++g) {
+    if (groups[g].width != groups[0].width || groups[g].channels != groups[g].width) return;
+    if (groups[g].weights != groups[0].weights + g * packed.weights_next) return;
+    if (groups[g].bias != groups[0].bias + g * packed.bias_next) return;
+    packed.even_groups = g + 1;
+  }
+}
+
 }  // namespace
 
 Status MakePackedWeights(const GroupedShape& shape, const WeightsView* in_place, const float* bias,
@@ -61,6 +77,7 @@ Status MakePackedWeights(const GroupedShape& shape, const WeightsView* in_place,
   for (int g = 0; g < packed.group_count; ++g) {
     PlaceGroup(packed, in_place, bias, packed.groups[g]);
   }
+  CountEvenGroups(packed);
   *made = &packed;
   return OkStatus();
 }

@@ -20,6 +20,11 @@ struct PackedWeights {
   GroupedShape shape;
   int group_count;
   ChannelGroup* groups;
+  /// The groups before this one have equal widths, none of it padding, and the same distances from
+  /// one's weights and bias to the next's.
+  int even_groups;
+  int64_t weights_next;
+  int64_t bias_next;
   float* weights;  ///< per packed group [taps][depth][width]
   float* bias;     ///< per packed group [width]; zeros where there is none
   float* zeros;    ///< as many as input channels, and kMostWidth more

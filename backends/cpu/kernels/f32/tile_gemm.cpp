@@ -95,6 +95,7 @@ void RunScattered(const TileGemm& gemm, TileCall call, const ChannelGroup& group
     return pixel / in_image * strides.image + in_row / g.out_extent[1] * strides.row +
            in_row % g.out_extent[1] * strides.pixel + channel * strides.channel;
   };
+  call.repeats = 1;
   call.y = tile;
   call.y_step = kMostWidth;
   if (operands.residual != nullptr) {
@@ -113,6 +114,72 @@ void RunScattered(const TileGemm& gemm, TileCall call, const ChannelGroup& group
     for (int m = 0; m < group.channels; ++m) {
       operands.y[offset(g.y, first + i, group.first + m)] = tile[i * kMostWidth + m];
     }
+  }
+}
+
+/// Lets the tiles from `tile` on, of `tiles`, bring their share of the next group's weights near:
+/// the first tile of that group would else wait for memory.
+void LookAhead(const PackedWeights& packed, int group, int tile, int tiles, TileCall& call) {
+  constexpr int64_t kLineFloats = 16;
+  call.ahead = nullptr;
+  call.ahead_step = 0;
+  if (group + 1 == packed.group_count) return;
+  const ChannelGroup& next = packed.groups[group + 1];
+  if (next.weight_step != next.width) return;  // no panel
+  const int64_t floats = int64_t{packed.shape.taps} * packed.shape.depth * next.width;
+  const int64_t steps = int64_t{packed.shape.taps} * (packed.shape.depth / kAheadDepth);
+  if (steps == 0) return;
+  const int64_t step = (floats / tiles + steps) / steps;
+  call.ahead = next.weights + floats / tiles * tile;
+  call.ahead_step = step < kLineFloats ? step : kLineFloats;
+}
+
+void SetGroup(const ChannelGroup& group, TileCall& call) {
+  call.weights = group.weights;
+  call.weight_step = group.weight_step;
+  call.bias = group.bias;
+  call.width = group.width;
+  call.channels = group.channels;
+}
+
+/// Points at the outputs and residuals of a group from pixel `first` on.
+void SetOutputs(const TileGemm& gemm, const ChannelGroup& group, int64_t first,
+                const TileOperands& operands, TileCall& call) {
+  call.y = operands.y + first * gemm.y_step + group.first;
+  if (operands.residual != nullptr) {
+    call.residual = operands.residual + first * gemm.residual_step + group.first;
+  }
+}
+
+/// Computes tiles [tile, end) of one group.
+void RunTilesOf(const TileGemm& gemm, int group_index, int tile, int end,
+                const TileOperands& operands, TileRows& rows, TileCall& call) {
+  // What an activation follows is to be in the first-level cache still.
+  constexpr int kMostActivated = 4;
+  const ChannelGroup& group = gemm.packed->groups[group_index];
+  SetGroup(group, call);
+  const bool even = gemm.pointwise && !gemm.scatter && group.channels == group.width;
+  const int most = !even ? 1 : gemm.epilogue.is_clamp ? end : kMostActivated;
+  for (int done = 0; tile < end; tile += done) {
+    const int64_t first = gemm.FirstPixel(tile);
+    call.pixels = gemm.TilePixels(tile);
+    call.rows = rows.Fill(first, call.pixels, group.source);
+    LookAhead(*gemm.packed, group_index, tile, static_cast<int>(gemm.tiles), call);
+    done = 1;
+    if (gemm.scatter) {
+      RunScattered(gemm, call, group, first, operands);
+      continue;
+    }
+    while (done < most && tile + done < end && gemm.TilePixels(tile + done) == call.pixels) ++done;
+    call.repeats = done;
+    call.x_next = call.pixels * gemm.x_step;
+    call.weights_next = 0;
+    call.bias_next = 0;
+    call.residual_next = call.pixels * gemm.residual_step;
+    call.y_next = call.pixels * gemm.y_step;
+    SetOutputs(gemm, group, first, operands, call);
+    gemm.packed->routines->tile(call);
+    ActivateTile(gemm, call.y, gemm.y_step, call.pixels * done, group.channels);
   }
 }
 
@@ -137,6 +204,8 @@ TileGemm MakeTileGemm(const PackedWeights& packed, const ConvGeometry& geometry,
   gemm.epilogue = MakeEpilogue(activation);
   const int tile_pixels = TilePixels(*packed.routines, geometry);
   gemm.tiles = (geometry.Pixels() + tile_pixels - 1) / tile_pixels;
+  gemm.tile_pixels = geometry.Pixels() / gemm.tiles;
+  gemm.larger_tiles = geometry.Pixels() % gemm.tiles;
   const GroupedShape& shape = packed.shape;
   const int64_t weights = int64_t{shape.outputs} * shape.depth * shape.taps;
   gemm.groups_first = weights * int64_t{sizeof(float)} > kManyWeightBytes;
@@ -150,27 +219,42 @@ TileGemm MakeTileGemm(const PackedWeights& packed, const ConvGeometry& geometry,
   return gemm;
 }
 
-void RunTileOf(const TileGemm& gemm, int group_index, int64_t first, const TileOperands& operands,
-               TileCall call) {
-  const PackedWeights& packed = *gemm.packed;
-  const ChannelGroup& group = packed.groups[group_index];
-  call.weights = group.weights;
-  call.weight_step = group.weight_step;
-  call.bias = group.bias;
-  call.width = group.width;
-  call.channels = group.channels;
+TileCall StartTiles(const TileGemm& gemm) {
+  TileCall call = {};
+  call.taps = gemm.packed->shape.taps;
+  call.depth = gemm.packed->shape.depth;
   call.low = gemm.epilogue.low;
   call.high = gemm.epilogue.high;
-  call.residual = nullptr;
   call.residual_step = gemm.residual_step;
   call.y_step = gemm.y_step;
-  if (gemm.scatter) return RunScattered(gemm, call, group, first, operands);
-  call.y = operands.y + first * gemm.y_step + group.first;
-  if (operands.residual != nullptr) {
-    call.residual = operands.residual + first * gemm.residual_step + group.first;
+  call.outputs_far = true;
+  return call;
+}
+
+void RunGroupsOf(const TileGemm& gemm, int group, int end, int64_t first,
+                 const TileOperands& operands, TileCall& call) {
+  const PackedWeights& packed = *gemm.packed;
+  while (group < end) {
+    const ChannelGroup& from = packed.groups[group];
+    SetGroup(from, call);
+    if (gemm.scatter) {
+      RunScattered(gemm, call, from, first, operands);
+      ++group;
+      continue;
+    }
+    const int even_end = packed.even_groups < end ? packed.even_groups : end;
+    call.repeats = group < even_end ? even_end - group : 1;
+    call.x_next = 0;
+    call.weights_next = packed.weights_next;
+    call.bias_next = packed.bias_next;
+    call.residual_next = from.width;
+    call.y_next = from.width;
+    SetOutputs(gemm, from, first, operands, call);
+    packed.routines->tile(call);
+    ActivateTile(gemm, call.y, gemm.y_step, call.pixels,
+                 call.repeats > 1 ? call.repeats * from.width : from.channels);
+    group += call.repeats;
   }
-  gemm.packed->routines->tile(call);
-  ActivateTile(gemm, call.y, gemm.y_step, call.pixels, group.channels);
 }
 
 void RunTileGemm(const TileGemm& gemm, const float* x, const float* residual, float* y,
@@ -179,19 +263,28 @@ void RunTileGemm(const TileGemm& gemm, const float* x, const float* residual, fl
   const PackedWeights& packed = *gemm.packed;
   const auto tiles = static_cast<int>(gemm.tiles);
   const int groups = packed.group_count;
-  const int64_t pixels = gemm.geometry.Pixels();
+  const int inner = gemm.groups_first ? tiles : groups;
   ParallelFor(gemm.small ? nullptr : parallel, tiles * groups, [&](int begin, int end) {
     TileRows rows(gemm, operands.x);
-    for (int item = begin; item < end; ++item) {
-      const int tile = gemm.groups_first ? item % tiles : item / groups;
-      const int group = gemm.groups_first ? item / tiles : item % groups;
-      const int64_t first = pixels * tile / tiles;
-      TileCall call = {};
-      call.pixels = static_cast<int>(pixels * (tile + 1) / tiles - first);
-      call.rows = rows.Fill(first, call.pixels, packed.groups[group].source);
-      call.taps = packed.shape.taps;
-      call.depth = packed.shape.depth;
-      RunTileOf(gemm, group, first, operands, call);
+    TileCall call = StartTiles(gemm);
+    for (int item = begin; item < end;) {
+      const int from = item % inner;
+      const int outer = item / inner;
+      const int to = end - item < inner - from ? from + (end - item) : inner;
+      item += to - from;
+      if (gemm.groups_first) {
+        RunTilesOf(gemm, outer, from, to, operands, rows, call);
+        continue;
+      }
+      const int64_t first = gemm.FirstPixel(outer);
+      call.pixels = gemm.TilePixels(outer);
+      // The groups of one convolution read the same channels.
+      for (int group = from, last = 0; group < to; group = last) {
+        const int source = packed.groups[group].source;
+        for (last = group + 1; last < to && packed.groups[last].source == source;) ++last;
+        call.rows = rows.Fill(first, call.pixels, source);
+        RunGroupsOf(gemm, group, last, first, operands, call);
+      }
     }
   });
 }

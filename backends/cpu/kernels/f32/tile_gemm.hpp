@@ -26,9 +26,18 @@ struct TileGemm {
   bool small;         ///< not worth a second thread
   bool pointwise;     ///< output pixel i reads the input at i * x_step and nothing else
   int64_t tiles;
+  int64_t tile_pixels;  ///< of the tiles behind the first `larger_tiles`, which have one more
+  int64_t larger_tiles;
   int64_t x_step;
   int64_t y_step;
   int64_t residual_step;
+
+  [[nodiscard]] int64_t FirstPixel(int64_t tile) const {
+    return tile * tile_pixels + (tile < larger_tiles ? tile : larger_tiles);
+  }
+  [[nodiscard]] int TilePixels(int64_t tile) const {
+    return static_cast<int>(tile_pixels + (tile < larger_tiles ? 1 : 0));
+  }
 };
 
 /// Makes it from the operands' views `x`, `y` and `residual` (null: none), which have rank 4.
@@ -48,10 +57,16 @@ struct TileOperands {
   float* y;
 };
 
-/// Computes pixels [first, first + call.pixels) of one group: `call` gives what is read (rows,
-/// offsets, taps, depth, pixels), and `gemm` gives everything else.
-void RunTileOf(const TileGemm& gemm, int group, int64_t first, const TileOperands& operands,
-               TileCall call);
+/// Returns a call with all that the tiles of an execution have in common. Tiles change it and pass
+/// it on, and never copy it: a copy reads several of its fields at once just after they were
+/// written one by one, for which the processor waits until every store before them, among them the
+/// last tile's outputs, has left for the cache.
+[[nodiscard]] TileCall StartTiles(const TileGemm& gemm);
+
+/// Computes pixels [first, first + call.pixels) of groups [group, end): `call` is of `StartTiles`
+/// and says what is read (rows, offsets, taps, depth, pixels).
+void RunGroupsOf(const TileGemm& gemm, int group, int end, int64_t first,
+                 const TileOperands& operands, TileCall& call);
 
 /// `residual` may be null, and may be y.
 void RunTileGemm(const TileGemm& gemm, const float* x, const float* residual, float* y,

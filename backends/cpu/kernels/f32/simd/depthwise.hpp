@@ -6,28 +6,63 @@
 
 namespace tenon::cpu::f32::TENON_F32_ISA {
 
-/// Computes a square kernel without dilation: every input column is loaded once for all its pixels.
-template <int kKernel, int kStride, int kPixels, int kCount, typename LanesT>
-[[gnu::always_inline]] static inline void SumCompact(const DepthwiseCall& call, int channel,
-                                                     const float* weights, LanesT lanes,
-                                                     Vector<kCount>* sums) {
+/// Adds the products of one row of a square kernel without dilation: every input column is loaded
+/// once for all its pixels. `get` returns the vector of a column.
+template <int kKernel, int kStride, int kPixels, int kCount, typename Get>
+[[gnu::always_inline]] static inline void SumRow(const float* weights, int64_t tap_step,
+                                                 const Get& get, Vector<kCount>* sums) {
+  constexpr int kColumns = (kPixels - 1) * kStride + kKernel;
+  Vector<kCount> w[kKernel];
+  TENON_UNROLL
+  for (int k = 0; k < kKernel; ++k) w[k] = Load<kCount>(weights + k * tap_step);
+  TENON_UNROLL
+  for (int column = 0; column < kColumns; ++column) {
+    Vector<kCount> x = get(column);
+    KeepInRegister(x);
+    TENON_UNROLL
+    for (int i = 0; i < kPixels; ++i) {
+      const int k = column - i * kStride;
+      if (k >= 0 && k < kKernel) sums[i] += x * w[k];
+    }
+  }
+}
+
+/// Computes `kVectors` vectors of channels, of which the first begins at `channel`: one alone has
+/// too few sums in flight to hide the latency of a multiply-add. The columns lie anywhere.
+template <int kKernel, int kStride, int kPixels, int kCount, int kVectors, typename LanesT>
+[[gnu::always_inline]] static inline void SumColumns(const DepthwiseCall& call, int channel,
+                                                     const float* const* weights, LanesT lanes,
+                                                     Vector<kCount> (*sums)[kPixels]) {
   constexpr int kColumns = (kPixels - 1) * kStride + kKernel;
   TENON_UNROLL
   for (int h = 0; h < kKernel; ++h) {
-    Vector<kCount> w[kKernel];
+    const float* const* columns = call.rows + h * kColumns;
     TENON_UNROLL
-    for (int k = 0; k < kKernel; ++k) {
-      w[k] = Load<kCount>(weights + (h * kKernel + k) * call.tap_step);
+    for (int v = 0; v < kVectors; ++v) {
+      const auto get = [&](int column) __attribute__((always_inline)) {
+        return lanes.Get(columns[column] + channel + v * kCount);
+      };
+      SumRow<kKernel, kStride, kPixels, kCount>(weights[v] + h * kKernel * call.tap_step,
+                                                call.tap_step, get, sums[v]);
     }
+  }
+}
+
+/// Does the same where columns have a constant distance. `x` is floats from the call's rows.
+template <int kKernel, int kStride, int kPixels, int kCount, int kVectors, typename LanesT>
+[[gnu::always_inline]] static inline void SumEven(const DepthwiseCall& call, int64_t x,
+                                                  const float* const* weights, LanesT lanes,
+                                                  Vector<kCount> (*sums)[kPixels]) {
+  TENON_NO_UNROLL
+  for (int h = call.first_row; h < call.end_row; ++h) {
+    const float* from = call.rows[h] + x;
     TENON_UNROLL
-    for (int column = 0; column < kColumns; ++column) {
-      Vector<kCount> x = lanes.Get(call.rows[h * kColumns + column] + channel);
-      KeepInRegister(x);
-      TENON_UNROLL
-      for (int i = 0; i < kPixels; ++i) {
-        const int k = column - i * kStride;
-        if (k >= 0 && k < kKernel) sums[i] += x * w[k];
-      }
+    for (int v = 0; v < kVectors; ++v) {
+      const auto get = [&](int column) __attribute__((always_inline)) {
+        return lanes.Get(from + column * call.x_step + v * kCount);
+      };
+      SumRow<kKernel, kStride, kPixels, kCount>(weights[v] + h * kKernel * call.tap_step,
+                                                call.tap_step, get, sums[v]);
     }
   }
 }
@@ -45,74 +80,124 @@ template <int kPixels, int kCount, typename LanesT>
   }
 }
 
-/// Computes one vector of channels. kKernel 0 means any kernel, tap by tap.
-template <int kKernel, int kStride, int kPixels, int kCount, bool kPartial>
-[[gnu::always_inline]] static inline void DepthwiseLanes(const DepthwiseCall& call, int channel,
+enum class DepthwiseInput { kColumns, kEven, kTaps };
+
+/// Says where one repeat of a call reads and writes: floats from the first.
+struct DepthwisePlace {
+  int64_t x;
+  int64_t residual;
+  int64_t y;
+};
+
+/// Computes `kVectors` vectors of channels.
+template <DepthwiseInput kInput, int kKernel, int kStride, int kPixels, int kCount, int kVectors,
+          bool kPartial>
+[[gnu::always_inline]] static inline void DepthwiseLanes(const DepthwiseCall& call,
+                                                         const DepthwisePlace& place, int channel,
                                                          int count) {
   const Lanes<kCount, kPartial> lanes = {count};
-  const int in_block = channel % kChannelBlock;
-  const float* weights = call.weights + channel / kChannelBlock * call.block_step + in_block;
-  Vector<kCount> sums[kPixels];
+  const float* weights[kVectors];
+  Vector<kCount> sums[kVectors][kPixels];
   TENON_UNROLL
-  for (int i = 0; i < kPixels; ++i) sums[i] = Load<kCount>(call.bias + channel);
-  if constexpr (kKernel == 0) {
-    SumTaps<kPixels, kCount>(call, channel, weights, lanes, sums);
+  for (int v = 0; v < kVectors; ++v) {
+    const int first = channel + v * kCount;
+    weights[v] = call.weights + first / kChannelBlock * call.block_step + first % kChannelBlock;
+    TENON_UNROLL
+    for (int i = 0; i < kPixels; ++i) sums[v][i] = Load<kCount>(call.bias + first);
+  }
+  if constexpr (kInput == DepthwiseInput::kTaps) {
+    TENON_UNROLL
+    for (int v = 0; v < kVectors; ++v) {
+      SumTaps<kPixels, kCount>(call, channel + v * kCount, weights[v], lanes, sums[v]);
+    }
+  } else if constexpr (kInput == DepthwiseInput::kEven) {
+    SumEven<kKernel, kStride, kPixels, kCount, kVectors>(call, place.x + channel, weights, lanes,
+                                                         sums);
   } else {
-    SumCompact<kKernel, kStride, kPixels, kCount>(call, channel, weights, lanes, sums);
+    SumColumns<kKernel, kStride, kPixels, kCount, kVectors>(call, channel, weights, lanes, sums);
   }
   const Bounds<kCount> bounds(call.low, call.high);
   TENON_UNROLL
   for (int i = 0; i < kPixels; ++i) {
-    if (call.residual != nullptr) {
-      sums[i] += lanes.Get(call.residual + i * call.residual_step + channel);
+    TENON_UNROLL
+    for (int v = 0; v < kVectors; ++v) {
+      const int64_t at = channel + v * kCount;
+      if (call.residual != nullptr) {
+        sums[v][i] += lanes.Get(call.residual + place.residual + i * call.residual_step + at);
+      }
+      lanes.Put(call.y + place.y + i * call.y_step + at, bounds.Clamp(sums[v][i]));
     }
-    lanes.Put(call.y + i * call.y_step + channel, bounds.Clamp(sums[i]));
   }
 }
 
-template <int kKernel, int kStride, int kPixels>
+template <DepthwiseInput kInput, int kKernel, int kStride, int kPixels>
 static void Depthwise(const DepthwiseCall& call) {
   constexpr int kHalfLanes = kLanes > 8 ? 8 : 4;
-  int channel = 0;
-  for (; channel + kLanes <= call.channels; channel += kLanes) {
-    DepthwiseLanes<kKernel, kStride, kPixels, kLanes, false>(call, channel, kLanes);
-  }
-  if constexpr (kLanes > kHalfLanes) {
-    if (channel + kHalfLanes <= call.channels) {
-      DepthwiseLanes<kKernel, kStride, kPixels, kHalfLanes, false>(call, channel, kHalfLanes);
-      channel += kHalfLanes;
+  constexpr int kVectors = kInput == DepthwiseInput::kTaps ? 1 : 2;
+  DepthwisePlace place = {0, 0, 0};
+  for (int left = call.repeats; left > 0; --left) {
+    int channel = 0;
+    for (; channel + kVectors * kLanes <= call.channels; channel += kVectors * kLanes) {
+      DepthwiseLanes<kInput, kKernel, kStride, kPixels, kLanes, kVectors, false>(call, place,
+                                                                                 channel, kLanes);
     }
+    if constexpr (kVectors > 1) {
+      if (channel + kLanes <= call.channels) {
+        DepthwiseLanes<kInput, kKernel, kStride, kPixels, kLanes, 1, false>(call, place, channel,
+                                                                            kLanes);
+        channel += kLanes;
+      }
+    }
+    if constexpr (kLanes > kHalfLanes) {
+      if (channel + kHalfLanes <= call.channels) {
+        DepthwiseLanes<kInput, kKernel, kStride, kPixels, kHalfLanes, 1, false>(
+            call, place, channel, kHalfLanes);
+        channel += kHalfLanes;
+      }
+    }
+    for (; channel < call.channels; channel += 4) {
+      const int rest = call.channels - channel;
+      DepthwiseLanes<kInput, kKernel, kStride, kPixels, 4, 1, true>(call, place, channel,
+                                                                    rest < 4 ? rest : 4);
+    }
+    place.x += kPixels * kStride * call.x_step;
+    place.residual += kPixels * call.residual_step;
+    place.y += kPixels * call.y_step;
   }
-  for (; channel < call.channels; channel += 4) {
-    const int left = call.channels - channel;
-    DepthwiseLanes<kKernel, kStride, kPixels, 4, true>(call, channel, left < 4 ? left : 4);
+}
+
+template <DepthwiseInput kInput, int kKernel, int kStride>
+static void DepthwiseOfPixels(const DepthwiseCall& call) {
+  switch (call.pixels) {
+    case 1:
+      return Depthwise<kInput, kKernel, kStride, 1>(call);
+    case 2:
+      return Depthwise<kInput, kKernel, kStride, 2>(call);
+    case 3:
+      return Depthwise<kInput, kKernel, kStride, 3>(call);
+    default:
+      return Depthwise<kInput, kKernel, kStride, 4>(call);
   }
 }
 
 template <int kKernel, int kStride>
-static void DepthwiseOfPixels(const DepthwiseCall& call) {
-  switch (call.pixels) {
-    case 1:
-      return Depthwise<kKernel, kStride, 1>(call);
-    case 2:
-      return Depthwise<kKernel, kStride, 2>(call);
-    case 3:
-      return Depthwise<kKernel, kStride, 3>(call);
-    default:
-      return Depthwise<kKernel, kStride, 4>(call);
+static void CompactDepthwise(const DepthwiseCall& call) {
+  if (call.x_step == 0) {
+    return DepthwiseOfPixels<DepthwiseInput::kColumns, kKernel, kStride>(call);
   }
+  DepthwiseOfPixels<DepthwiseInput::kEven, kKernel, kStride>(call);
 }
 
 static void RunDepthwise(const DepthwiseCall& call) {
   if (call.compact_kernel == 3) {
-    if (call.compact_stride == 1) return DepthwiseOfPixels<3, 1>(call);
-    return DepthwiseOfPixels<3, 2>(call);
+    if (call.compact_stride == 1) return CompactDepthwise<3, 1>(call);
+    return CompactDepthwise<3, 2>(call);
   }
   if (call.compact_kernel == 5) {
-    if (call.compact_stride == 1) return DepthwiseOfPixels<5, 1>(call);
-    return DepthwiseOfPixels<5, 2>(call);
+    if (call.compact_stride == 1) return CompactDepthwise<5, 1>(call);
+    return CompactDepthwise<5, 2>(call);
   }
-  DepthwiseOfPixels<0, 1>(call);
+  DepthwiseOfPixels<DepthwiseInput::kTaps, 0, 1>(call);
 }
 
 }  // namespace tenon::cpu::f32::TENON_F32_ISA

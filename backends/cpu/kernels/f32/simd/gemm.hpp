@@ -68,11 +68,10 @@ struct Accumulators {
     }
   }
 
-  [[gnu::always_inline]] void Epilogue(const TileCall& call) {
-    if (call.residual != nullptr) AddResidual(call.residual, call.residual_step);
+  [[gnu::always_inline]] void Epilogue(const TileCall& call, const float* residual, float* y) {
+    if (residual != nullptr) AddResidual(residual, call.residual_step);
     const Bounds<kLanes> bounds(call.low, call.high);
     const Bounds<Shape::kHalfLanes> half_bounds(call.low, call.high);
-    float* y = call.y;
     const int64_t step = call.y_step;
     TENON_UNROLL
     for (int i = 0; i < kPixels; ++i) {
@@ -102,31 +101,66 @@ struct Accumulators {
   }
 };
 
+/// Asks for the lines of a tile's outputs, `step` floats apart.
+template <int kWidth, int kPixels>
+[[gnu::always_inline]] static inline void PrefetchOutputs(const float* lines, int64_t step) {
+  constexpr int kLineFloats = 16;
+  TENON_UNROLL
+  for (int i = 0; i < kPixels; ++i) {
+    TENON_UNROLL
+    for (int v = 0; v < kWidth; v += kLineFloats) __builtin_prefetch(lines + v, 1);
+    lines += step;
+  }
+}
+
 /// Is the largest number of pixels whose sums are in parts.
 constexpr int kFewPixels = 3;
 
 enum class TileMode { kPlain, kOffsets, kInOrder };
 
+/// Says where one repeat of a call reads and writes.
+struct TilePlace {
+  int64_t x;  ///< floats from the call's rows
+  const float* weights;
+  const float* bias;
+  const float* residual;
+  float* y;
+  const float* ahead;
+};
+
+/// Computes one repeat, and moves `place.ahead` on.
 template <int kWidth, int kPixels, TileMode kMode>
-static void Tile(const TileCall& call) {
+[[gnu::always_inline]] static inline void ComputeTile(const TileCall& call, TilePlace& place) {
   constexpr bool kOffsets = kMode == TileMode::kOffsets;
   // A few pixels have too few sums in flight to hide the latency of a multiply-add: they sum in
   // parts.
   constexpr int kFewParts = kPixels == 1 ? 4 : 2;
   constexpr int kParts = kMode == TileMode::kInOrder || kPixels > kFewPixels ? 1 : kFewParts;
   Accumulators<kWidth, kPixels> sums[kParts];
-  sums[0].Start(call.bias);
+  sums[0].Start(place.bias);
   TENON_UNROLL
   for (int p = 1; p < kParts; ++p) sums[p].StartAtZero();
-  const float* weights = call.weights;
+  const float* weights = place.weights;
   const int64_t step = call.weight_step;
   const float* const* rows = call.rows;
   for (int64_t tap = 0; tap < call.taps; ++tap) {
     const float* x[kPixels];
     TENON_UNROLL
-    for (int i = 0; i < kPixels; ++i) x[i] = rows[i];
+    for (int i = 0; i < kPixels; ++i) x[i] = rows[i] + place.x;
     rows += kPixels;
     int64_t k = 0;
+    if constexpr (kParts == 1) {
+      while (k + kAheadDepth <= call.depth) {
+        __builtin_prefetch(place.ahead, 0, 2);
+        place.ahead += call.ahead_step;
+        // Unrolled, it would need more registers than there are.
+        TENON_NO_UNROLL
+        for (const int64_t end = k + kAheadDepth; k < end; ++k) {
+          sums[0].Add(x, kOffsets ? call.offsets[k] : k, weights);
+          weights += step;
+        }
+      }
+    }
     for (; k + kParts <= call.depth; k += kParts) {
       TENON_UNROLL
       for (int p = 0; p < kParts; ++p) {
@@ -143,7 +177,35 @@ static void Tile(const TileCall& call) {
   }
   TENON_UNROLL
   for (int p = 1; p < kParts; ++p) sums[0].Add(sums[p]);
-  sums[0].Epilogue(call);
+  sums[0].Epilogue(call, place.residual, place.y);
+}
+
+/// Stores leave for the cache one after the other, and each that misses would wait for memory
+/// alone: so each repeat asks for the outputs, and the residual, of the next.
+template <int kWidth, int kPixels, TileMode kMode>
+static void Tile(const TileCall& call) {
+  TilePlace place = {0, call.weights, call.bias, call.residual, call.y, call.ahead};
+  if (place.ahead == nullptr) place.ahead = call.weights;
+  if (call.outputs_far) {
+    PrefetchOutputs<kWidth, kPixels>(place.y, call.y_step);
+    if (place.residual != nullptr) {
+      PrefetchOutputs<kWidth, kPixels>(place.residual, call.residual_step);
+    }
+  }
+  for (int left = call.repeats; left > 0; --left) {
+    if (call.outputs_far && left > 1) {
+      PrefetchOutputs<kWidth, kPixels>(place.y + call.y_next, call.y_step);
+      if (place.residual != nullptr) {
+        PrefetchOutputs<kWidth, kPixels>(place.residual + call.residual_next, call.residual_step);
+      }
+    }
+    ComputeTile<kWidth, kPixels, kMode>(call, place);
+    place.x += call.x_next;
+    place.weights += call.weights_next;
+    place.bias += call.bias_next;
+    place.y += call.y_next;
+    if (place.residual != nullptr) place.residual += call.residual_next;
+  }
 }
 
 constexpr int kTilePixels = TENON_F32_TILE.pixels;
@@ -185,6 +247,7 @@ static void RunWholeTile(const TileCall& call) {
 }
 
 /// A group with fewer channels than lanes goes through a buffer, so that tiles store whole vectors.
+/// It has one repeat.
 static void RunTile(const TileCall& call) {
   if (call.channels == call.width) return RunWholeTile(call);
   alignas(64) float buffer[kTilePixels * kMostWidth];

@@ -13,8 +13,12 @@
 
 namespace tenon::cpu::f32 {
 
+/// Is the number of channels of a tile's depth for each look ahead.
+constexpr int kAheadDepth = 8;
+
 /// Computes `pixels` x `channels` outputs: y[i][m] = clamp(bias[m] + residual[i][m] + sum over taps
-/// t and channels k of rows[t][i][k] * weights[t][k][m], low, high).
+/// t and channels k of rows[t][i][k] * weights[t][k][m], low, high). Then it does so again with
+/// all that is named `..._next` moved on, `repeats` times in all.
 struct TileCall {
   const float* const* rows;  ///< [taps][pixels], each pointing at `depth` floats
   /// It is null, or [depth] with one tap: value k of a pixel is offsets[k] floats from its pointer.
@@ -23,11 +27,21 @@ struct TileCall {
   const float* bias;      ///< [width]
   const float* residual;  ///< may be null, and may be y
   float* y;
+  /// What will be read next, if it is not null: it is brought into the second-level cache
+  /// meanwhile, `ahead_step` floats on for every kAheadDepth channels.
+  const float* ahead;
+  int64_t ahead_step;
   int64_t taps;
   int64_t depth;
   int64_t weight_step;
   int64_t residual_step;  ///< floats from pixel to pixel
   int64_t y_step;
+  int64_t x_next;  ///< floats from repeat to repeat
+  int64_t weights_next;
+  int64_t bias_next;
+  int64_t residual_next;
+  int64_t y_next;
+  int repeats;
   int pixels;    ///< 1 to the routines' `tile_pixels`
   int width;     ///< a multiple of kWidthStep, at most the routines' `tile_width`
   int channels;  ///< outputs to store, at most `width`
@@ -36,14 +50,18 @@ struct TileCall {
   /// Is true if sums have one order for any `pixels` (else a few pixels sum in parts, which is
   /// faster). It excludes `offsets`.
   bool in_order;
+  /// Is true if outputs, and residuals, may lie beyond the second-level cache.
+  bool outputs_far;
 };
 
-/// Computes `pixels` adjacent outputs of one row, every channel on its own. Weights and bias can be
-/// read up to the next multiple of 4 channels. The weight of channel c and tap t is weights[c /
-/// kChannelBlock * block_step + t * tap_step + c % kChannelBlock].
+/// Computes `pixels` adjacent outputs of one row, every channel on its own, `repeats` times side by
+/// side. Weights and bias can be read up to the next multiple of 4 channels. The weight of channel
+/// c and tap t is weights[c / kChannelBlock * block_step + t * tap_step + c % kChannelBlock].
 struct DepthwiseCall {
-  /// For compact kernels it is [kernel_h][(pixels - 1) * stride + kernel_w] columns of the input;
-  /// for others [taps][pixels].
+  /// For compact kernels it is [kernel_h] rows of the input with columns `x_step` apart, of which
+  /// those from `first_row` to before `end_row` are read, if x_step is not 0; if it is, there is
+  /// one repeat of [kernel_h][(pixels - 1) * stride + kernel_w] columns. For other kernels it is
+  /// one of [taps][pixels].
   const float* const* rows;
   const float* weights;
   const float* bias;      ///< [channels]
@@ -53,6 +71,10 @@ struct DepthwiseCall {
   int64_t tap_step;
   int64_t residual_step;
   int64_t y_step;
+  int64_t x_step;
+  int first_row;
+  int end_row;
+  int repeats;
   int channels;
   int pixels;  ///< 1 to kMostDepthwisePixels
   int taps;

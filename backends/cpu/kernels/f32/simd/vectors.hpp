@@ -12,8 +12,10 @@
 
 #if defined(__clang__)
 #define TENON_UNROLL _Pragma("clang loop unroll(full)")
+#define TENON_NO_UNROLL _Pragma("clang loop unroll(disable)")
 #else
 #define TENON_UNROLL _Pragma("GCC unroll 64")
+#define TENON_NO_UNROLL _Pragma("GCC unroll 1")
 #endif
 
 namespace tenon::cpu::f32::TENON_F32_ISA {

@@ -139,6 +139,23 @@ TEST_CASE("Vector conv: weights too large for the cache go first") {
   });
 }
 
+TEST_CASE("Vector conv: 1x1 tiles of two sizes, which repeat, in either order of loops") {
+  ForEachInstructionSet([] {
+    Generator random(16);
+    for (const int32_t inputs : {13, 72, 300}) {      // the last ones' weights go first
+      for (const int32_t outputs : {72, 136, 330}) {  // with and without a last group of padding
+        ConvCase c = {{Pick(random, 1, 2), inputs, Pick(random, 3, 13), 13},
+                      {outputs, inputs, 1, 1},
+                      Conv(1, 1, 0)};
+        SetRandomActivation(c.attributes, random);
+        CheckAgreement(c, RandomOptions(kTile, random), kTolerance, random);
+        if (inputs * outputs < 32 * 1024) continue;  // too small for panels
+        CheckAgreement(c, RandomOptions(kPanels, random), kTolerance, random);
+      }
+    }
+  });
+}
+
 TEST_CASE("Vector conv: large weights in panels, whatever is left for the last one") {
   ForEachInstructionSet([] {
     Generator random(8);
@@ -255,6 +272,18 @@ TEST_CASE("Winograd conv: refuses a single row of outputs, and takes two") {
   CHECK(op.Check(c.attributes).code() == StatusCode::kUnsupported);
 }
 
+TEST_CASE("Winograd conv: leaves weights from memory to others where there are few outputs") {
+  for (const int32_t size : {7, 14}) {
+    Generator random(42);
+    OpFixture op(FindKernel(kWinograd));
+    op.set_workspace_bytes(size_t{8} << 20);
+    op.AddInput(Random({1, 192, size, size}, Layout::kChannelsLast, random));
+    op.AddInput(Random({384, 192, 3, 3}, Layout::kRowMajor, random), kConstant);
+    op.AddOutput(Tensor(DType::kF32, {1, 384, size, size}, Layout::kChannelsLast));
+    CHECK(op.Check(Conv(1, 1, 1)).ok() == (size == 14));
+  }
+}
+
 TEST_CASE("Winograd conv: many channels keep the accuracy") {
   Generator random(10);
   const ConvCase c = {{1, 512, 14, 14}, {64, 512, 3, 3}, Conv(1, 1, 1)};
@@ -333,6 +362,40 @@ TEST_CASE("Vector conv: the same bits whatever the number of threads") {
           if (threads == 1) first = y.Values<float>();
           CHECK(y.Values<float>() == first);
         }
+      }
+    }
+  });
+}
+
+TEST_CASE("Vector conv: 1x1 and depthwise give the same bits whatever the number of threads") {
+  ForEachInstructionSet([] {
+    struct Shape {
+      const char* kernel;
+      int32_t inputs;
+      int32_t outputs;
+      int32_t window;
+    };
+    for (const Shape& s : {Shape{kTile, 48, 72, 1},
+                           {kTile, 300, 330, 1},
+                           {kPanels, 300, 330, 1},
+                           {kDepthwise, 36, 36, 3},
+                           {kDepthwise, 36, 36, 5}}) {
+      std::vector<float> first;
+      const int32_t group = s.kernel == kDepthwise ? s.outputs : 1;
+      for (const int threads : {1, 2, 3}) {
+        Generator random(17);
+        OpFixture op(FindKernel(s.kernel));
+        op.AddInput(Random({1, s.inputs, 13, 17}, Layout::kChannelsLast, random));
+        op.AddInput(
+            Random({s.outputs, s.inputs / group, s.window, s.window}, Layout::kOutputsLast, random),
+            kConstant);
+        const Tensor y =
+            op.AddOutput(Tensor(DType::kF32, {1, s.outputs, 13, 17}, Layout::kChannelsLast));
+        ConvAttributes attributes = Conv(group, 1, s.window / 2);
+        attributes.activation.function = UnaryFunction::kHardSwish;
+        REQUIRE(op.Run(attributes, threads).ok());
+        if (threads == 1) first = y.Values<float>();
+        CHECK(y.Values<float>() == first);
       }
     }
   });
