@@ -148,12 +148,14 @@ void RunRow(const FirstConv& conv, int64_t row, const float* copy, const TileOpe
   const ConvGeometry& g = gemm.geometry;
   const int64_t step = int64_t{g.strides[1]} * (conv.interleaved ? g.inputs : 1);
   const float* rows[kMostPixels];
-  for (int tile = 0; tile < conv.tiles_per_row; ++tile) {
-    const int first = g.out_extent[1] * tile / conv.tiles_per_row;
-    call.pixels = g.out_extent[1] * (tile + 1) / conv.tiles_per_row - first;
+  call.rows = rows;
+  const int larger = g.out_extent[1] % conv.tiles_per_row;  // tiles of one pixel more, first
+  int first = 0;
+  for (const int tiles : {larger, conv.tiles_per_row - larger}) {
+    call.pixels = g.out_extent[1] / conv.tiles_per_row + (first == 0 && larger > 0 ? 1 : 0);
     for (int i = 0; i < call.pixels; ++i) rows[i] = copy + (first + i) * step;
-    call.rows = rows;
-    RunGroupsOf(gemm, 0, gemm.packed->group_count, row * g.out_extent[1] + first, operands, call);
+    RunEvenTiles(gemm, row * g.out_extent[1] + first, tiles, call.pixels * step, operands, call);
+    first += tiles * call.pixels;
   }
 }
 

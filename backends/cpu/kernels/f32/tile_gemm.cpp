@@ -151,6 +151,28 @@ void SetOutputs(const TileGemm& gemm, const ChannelGroup& group, int64_t first,
   }
 }
 
+/// Computes `count` tiles of call.pixels pixels of one group, from pixel `first` on.
+void RepeatTile(const TileGemm& gemm, const ChannelGroup& group, int64_t first, int count,
+                const TileOperands& operands, TileCall& call) {
+  if (gemm.scatter) {
+    const int64_t x_first = call.x_first;
+    for (int i = 0; i < count; ++i) {
+      RunScattered(gemm, call, group, first + i * call.pixels, operands);
+      call.x_first += call.x_next;
+    }
+    call.x_first = x_first;
+    return;
+  }
+  call.repeats = count;
+  call.weights_next = 0;
+  call.bias_next = 0;
+  call.residual_next = call.pixels * gemm.residual_step;
+  call.y_next = call.pixels * gemm.y_step;
+  SetOutputs(gemm, group, first, operands, call);
+  gemm.packed->routines->tile(call);
+  ActivateTile(gemm, call.y, gemm.y_step, call.pixels * count, group.channels);
+}
+
 /// Computes tiles [tile, end) of one group.
 void RunTilesOf(const TileGemm& gemm, int group_index, int tile, int end,
                 const TileOperands& operands, TileRows& rows, TileCall& call) {
@@ -158,28 +180,42 @@ void RunTilesOf(const TileGemm& gemm, int group_index, int tile, int end,
   constexpr int kMostActivated = 4;
   const ChannelGroup& group = gemm.packed->groups[group_index];
   SetGroup(group, call);
-  const bool even = gemm.pointwise && !gemm.scatter && group.channels == group.width;
-  const int most = !even ? 1 : gemm.epilogue.is_clamp ? end : kMostActivated;
+  const int most = !gemm.pointwise ? 1 : gemm.epilogue.is_clamp ? end : kMostActivated;
   for (int done = 0; tile < end; tile += done) {
-    const int64_t first = gemm.FirstPixel(tile);
     call.pixels = gemm.TilePixels(tile);
-    call.rows = rows.Fill(first, call.pixels, group.source);
-    LookAhead(*gemm.packed, group_index, tile, static_cast<int>(gemm.tiles), call);
     done = 1;
-    if (gemm.scatter) {
-      RunScattered(gemm, call, group, first, operands);
+    while (done < most && tile + done < end && gemm.TilePixels(tile + done) == call.pixels) ++done;
+    const int64_t first = gemm.FirstPixel(tile);
+    call.rows = rows.Fill(first, call.pixels, group.source);
+    call.x_next = call.pixels * gemm.x_step;
+    LookAhead(*gemm.packed, group_index, tile, static_cast<int>(gemm.tiles), call);
+    RepeatTile(gemm, group, first, done, operands, call);
+  }
+}
+
+/// Computes groups [group, end) of one tile, which read the same channels.
+void RunGroupsOf(const TileGemm& gemm, int group, int end, int64_t first,
+                 const TileOperands& operands, TileCall& call) {
+  const PackedWeights& packed = *gemm.packed;
+  while (group < end) {
+    const ChannelGroup& from = packed.groups[group];
+    SetGroup(from, call);
+    call.x_next = 0;
+    const int even_end = packed.even_groups < end ? packed.even_groups : end;
+    const int count = group < even_end && !gemm.scatter ? even_end - group : 1;
+    group += count;
+    if (count == 1) {
+      RepeatTile(gemm, from, first, 1, operands, call);
       continue;
     }
-    while (done < most && tile + done < end && gemm.TilePixels(tile + done) == call.pixels) ++done;
-    call.repeats = done;
-    call.x_next = call.pixels * gemm.x_step;
-    call.weights_next = 0;
-    call.bias_next = 0;
-    call.residual_next = call.pixels * gemm.residual_step;
-    call.y_next = call.pixels * gemm.y_step;
-    SetOutputs(gemm, group, first, operands, call);
-    gemm.packed->routines->tile(call);
-    ActivateTile(gemm, call.y, gemm.y_step, call.pixels * done, group.channels);
+    call.repeats = count;
+    call.weights_next = packed.weights_next;
+    call.bias_next = packed.bias_next;
+    call.residual_next = from.width;
+    call.y_next = from.width;
+    SetOutputs(gemm, from, first, operands, call);
+    packed.routines->tile(call);
+    ActivateTile(gemm, call.y, gemm.y_step, call.pixels, count * from.width);
   }
 }
 
@@ -231,30 +267,20 @@ TileCall StartTiles(const TileGemm& gemm) {
   return call;
 }
 
-void RunGroupsOf(const TileGemm& gemm, int group, int end, int64_t first,
-                 const TileOperands& operands, TileCall& call) {
-  const PackedWeights& packed = *gemm.packed;
-  while (group < end) {
-    const ChannelGroup& from = packed.groups[group];
-    SetGroup(from, call);
-    if (gemm.scatter) {
-      RunScattered(gemm, call, from, first, operands);
-      ++group;
-      continue;
-    }
-    const int even_end = packed.even_groups < end ? packed.even_groups : end;
-    call.repeats = group < even_end ? even_end - group : 1;
-    call.x_next = 0;
-    call.weights_next = packed.weights_next;
-    call.bias_next = packed.bias_next;
-    call.residual_next = from.width;
-    call.y_next = from.width;
-    SetOutputs(gemm, from, first, operands, call);
-    packed.routines->tile(call);
-    ActivateTile(gemm, call.y, gemm.y_step, call.pixels,
-                 call.repeats > 1 ? call.repeats * from.width : from.channels);
-    group += call.repeats;
+void RunEvenTiles(const TileGemm& gemm, int64_t first, int tiles, int64_t x_next,
+                  const TileOperands& operands, TileCall& call) {
+  const int groups = gemm.packed->group_count;
+  if (groups == 1 && tiles > 0) {
+    SetGroup(gemm.packed->groups[0], call);
+    call.x_next = x_next;
+    return RepeatTile(gemm, gemm.packed->groups[0], first, tiles, operands, call);
   }
+  // Pixel by pixel, so that outputs are written in order.
+  for (int tile = 0; tile < tiles; ++tile) {
+    call.x_first = tile * x_next;
+    RunGroupsOf(gemm, 0, groups, first + tile * call.pixels, operands, call);
+  }
+  call.x_first = 0;
 }
 
 void RunTileGemm(const TileGemm& gemm, const float* x, const float* residual, float* y,

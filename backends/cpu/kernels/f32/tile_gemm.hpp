@@ -63,10 +63,11 @@ struct TileOperands {
 /// last tile's outputs, has left for the cache.
 [[nodiscard]] TileCall StartTiles(const TileGemm& gemm);
 
-/// Computes pixels [first, first + call.pixels) of groups [group, end): `call` is of `StartTiles`
-/// and says what is read (rows, offsets, taps, depth, pixels).
-void RunGroupsOf(const TileGemm& gemm, int group, int end, int64_t first,
-                 const TileOperands& operands, TileCall& call);
+/// Computes all groups of `tiles` tiles of call.pixels pixels each, from pixel `first` on. `call` is
+/// of `StartTiles` and says what the first tile reads (rows, offsets, taps, depth): the next reads
+/// what lies `x_next` floats on.
+void RunEvenTiles(const TileGemm& gemm, int64_t first, int tiles, int64_t x_next,
+                  const TileOperands& operands, TileCall& call);
 
 /// `residual` may be null, and may be y.
 void RunTileGemm(const TileGemm& gemm, const float* x, const float* residual, float* y,

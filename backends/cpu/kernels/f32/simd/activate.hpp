@@ -178,24 +178,30 @@ template <UnaryFunction kFunction>
   if constexpr (kFunction == UnaryFunction::kMish) return Mish(x);
 }
 
-template <UnaryFunction kFunction>
-[[gnu::always_inline]] static inline void ActivateRow(const float* x, float* y, int count, float a,
-                                                      float b) {
-  int i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    Store<kLanes>(y + i, Activated<kFunction>(Load<kLanes>(x + i), a, b));
-  }
-  if (i < count) {
-    const Floats last = LoadFirst<kLanes>(x + i, count - i);
-    StoreFirst<kLanes>(y + i, Activated<kFunction>(last, a, b), count - i);
-  }
-}
-
+/// Whole vectors of all rows are one loop: a loop for each row would load its constants again for
+/// the two vectors that a tile's rows have.
 template <UnaryFunction kFunction>
 static void ActivateAll(const ActivateCall& call) {
+  const int vectors = call.count / kLanes;
+  const float* x = call.x;
+  float* y = call.y;
+  int in_row = 0;
+  for (int64_t left = int64_t{vectors} * call.rows; left > 0; --left) {
+    Store<kLanes>(y, Activated<kFunction>(Load<kLanes>(x), call.a, call.b));
+    x += kLanes;
+    y += kLanes;
+    if (++in_row < vectors) continue;
+    in_row = 0;
+    x += call.step - int64_t{vectors} * kLanes;
+    y += call.step - int64_t{vectors} * kLanes;
+  }
+  const int done = vectors * kLanes;
+  const int rest = call.count - done;
+  if (rest == 0) return;
   for (int row = 0; row < call.rows; ++row) {
-    ActivateRow<kFunction>(call.x + row * call.step, call.y + row * call.step, call.count, call.a,
-                           call.b);
+    const Floats last = LoadFirst<kLanes>(call.x + row * call.step + done, rest);
+    StoreFirst<kLanes>(call.y + row * call.step + done, Activated<kFunction>(last, call.a, call.b),
+                       rest);
   }
 }
 

@@ -184,7 +184,7 @@ template <int kWidth, int kPixels, TileMode kMode>
 /// alone: so each repeat asks for the outputs, and the residual, of the next.
 template <int kWidth, int kPixels, TileMode kMode>
 static void Tile(const TileCall& call) {
-  TilePlace place = {0, call.weights, call.bias, call.residual, call.y, call.ahead};
+  TilePlace place = {call.x_first, call.weights, call.bias, call.residual, call.y, call.ahead};
   if (place.ahead == nullptr) place.ahead = call.weights;
   if (call.outputs_far) {
     PrefetchOutputs<kWidth, kPixels>(place.y, call.y_step);
@@ -247,24 +247,33 @@ static void RunWholeTile(const TileCall& call) {
 }
 
 /// A group with fewer channels than lanes goes through a buffer, so that tiles store whole vectors.
-/// It has one repeat.
+/// Its weights and bias are the same for all repeats.
 static void RunTile(const TileCall& call) {
   if (call.channels == call.width) return RunWholeTile(call);
   alignas(64) float buffer[kTilePixels * kMostWidth];
   TileCall whole = call;
+  whole.repeats = 1;
   whole.residual = nullptr;
   whole.y = buffer;
   whole.y_step = call.width;
   whole.low = -__builtin_inff();
   whole.high = __builtin_inff();
-  RunWholeTile(whole);
-  for (int i = 0; i < call.pixels; ++i) {
-    for (int c = 0; c < call.channels; ++c) {
-      float sum = buffer[i * call.width + c];
-      if (call.residual != nullptr) sum += call.residual[i * call.residual_step + c];
-      const float raised = sum < call.low ? call.low : sum;
-      call.y[i * call.y_step + c] = raised > call.high ? call.high : raised;
+  whole.outputs_far = false;
+  float* y = call.y;
+  const float* residual = call.residual;
+  for (int repeat = 0; repeat < call.repeats; ++repeat) {
+    RunWholeTile(whole);
+    for (int i = 0; i < call.pixels; ++i) {
+      for (int c = 0; c < call.channels; ++c) {
+        float sum = buffer[i * call.width + c];
+        if (residual != nullptr) sum += residual[i * call.residual_step + c];
+        const float raised = sum < call.low ? call.low : sum;
+        y[i * call.y_step + c] = raised > call.high ? call.high : raised;
+      }
     }
+    whole.x_first += call.x_next;
+    y += call.y_next;
+    if (residual != nullptr) residual += call.residual_next;
   }
 }
 

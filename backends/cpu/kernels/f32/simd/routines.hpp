@@ -36,7 +36,8 @@ struct TileCall {
   int64_t weight_step;
   int64_t residual_step;  ///< floats from pixel to pixel
   int64_t y_step;
-  int64_t x_next;  ///< floats from repeat to repeat
+  int64_t x_first;  ///< floats from where `rows` point to what is read
+  int64_t x_next;   ///< floats from repeat to repeat
   int64_t weights_next;
   int64_t bias_next;
   int64_t residual_next;
