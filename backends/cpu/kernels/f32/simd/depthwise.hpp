@@ -53,17 +53,22 @@ template <int kKernel, int kStride, int kPixels, int kCount, int kVectors, typen
 [[gnu::always_inline]] static inline void SumEven(const DepthwiseCall& call, int64_t x,
                                                   const float* const* weights, LanesT lanes,
                                                   Vector<kCount> (*sums)[kPixels]) {
+  const int64_t x_step = call.x_step;
+  const int64_t tap_step = call.tap_step;
+  const float* const* row = call.rows + call.first_row;
+  int64_t tap = call.first_row * kKernel * tap_step;
   TENON_NO_UNROLL
-  for (int h = call.first_row; h < call.end_row; ++h) {
-    const float* from = call.rows[h] + x;
+  for (int left = call.end_row - call.first_row; left > 0; --left) {
+    const float* from = OneAddress(*row++ + x);
     TENON_UNROLL
     for (int v = 0; v < kVectors; ++v) {
       const auto get = [&](int column) __attribute__((always_inline)) {
-        return lanes.Get(from + column * call.x_step + v * kCount);
+        return lanes.Get(from + column * x_step + v * kCount);
       };
-      SumRow<kKernel, kStride, kPixels, kCount>(weights[v] + h * kKernel * call.tap_step,
-                                                call.tap_step, get, sums[v]);
+      SumRow<kKernel, kStride, kPixels, kCount>(OneAddress(weights[v] + tap), tap_step, get,
+                                                sums[v]);
     }
+    tap += kKernel * tap_step;
   }
 }
 
@@ -98,12 +103,16 @@ template <DepthwiseInput kInput, int kKernel, int kStride, int kPixels, int kCou
   const Lanes<kCount, kPartial> lanes = {count};
   const float* weights[kVectors];
   Vector<kCount> sums[kVectors][kPixels];
+  // Several vectors are in one block, or a block each.
+  static_assert(kVectors == 1 || kChannelBlock % (kVectors * kCount) == 0 ||
+                kCount == kChannelBlock);
+  weights[0] = call.weights + channel / kChannelBlock * call.block_step + channel % kChannelBlock;
   TENON_UNROLL
   for (int v = 0; v < kVectors; ++v) {
-    const int first = channel + v * kCount;
-    weights[v] = call.weights + first / kChannelBlock * call.block_step + first % kChannelBlock;
+    if (v > 0)
+      weights[v] = weights[0] + (kCount < kChannelBlock ? v * kCount : v * call.block_step);
     TENON_UNROLL
-    for (int i = 0; i < kPixels; ++i) sums[v][i] = Load<kCount>(call.bias + first);
+    for (int i = 0; i < kPixels; ++i) sums[v][i] = Load<kCount>(call.bias + channel + v * kCount);
   }
   if constexpr (kInput == DepthwiseInput::kTaps) {
     TENON_UNROLL
@@ -116,16 +125,25 @@ template <DepthwiseInput kInput, int kKernel, int kStride, int kPixels, int kCou
   } else {
     SumColumns<kKernel, kStride, kPixels, kCount, kVectors>(call, channel, weights, lanes, sums);
   }
+  if (call.residual != nullptr) {
+    const float* residual = OneAddress(call.residual + place.residual + channel);
+    const int64_t step = call.residual_step;
+    TENON_UNROLL
+    for (int i = 0; i < kPixels; ++i) {
+      TENON_UNROLL
+      for (int v = 0; v < kVectors; ++v) {
+        sums[v][i] += lanes.Get(residual + i * step + v * kCount);
+      }
+    }
+  }
   const Bounds<kCount> bounds(call.low, call.high);
+  float* y = OneAddress(call.y + place.y + channel);
+  const int64_t step = call.y_step;
   TENON_UNROLL
   for (int i = 0; i < kPixels; ++i) {
     TENON_UNROLL
     for (int v = 0; v < kVectors; ++v) {
-      const int64_t at = channel + v * kCount;
-      if (call.residual != nullptr) {
-        sums[v][i] += lanes.Get(call.residual + place.residual + i * call.residual_step + at);
-      }
-      lanes.Put(call.y + place.y + i * call.y_step + at, bounds.Clamp(sums[v][i]));
+      lanes.Put(y + i * step + v * kCount, bounds.Clamp(sums[v][i]));
     }
   }
 }

@@ -77,6 +77,14 @@ template <typename V>
 #endif
 }
 
+/// Returns an address that the compiler knows nothing of: otherwise it would keep one running
+/// address for each of the many that are a few steps from it, more than there are registers.
+template <typename T>
+[[gnu::always_inline]] static inline T* OneAddress(T* address) {
+  asm("" : "+r"(address));
+  return address;
+}
+
 /// Returns the first `count` lanes; the others are `rest`.
 template <int kCount>
 [[gnu::always_inline]] static inline Vector<kCount> LoadFirst(const float* from, int count,
