@@ -73,6 +73,7 @@ struct Accumulators {
     const Bounds<kLanes> bounds(call.low, call.high);
     const Bounds<Shape::kHalfLanes> half_bounds(call.low, call.high);
     const int64_t step = call.y_step;
+    y = OneAddress(y);
     TENON_UNROLL
     for (int i = 0; i < kPixels; ++i) {
       TENON_UNROLL
@@ -105,6 +106,7 @@ struct Accumulators {
 template <int kWidth, int kPixels>
 [[gnu::always_inline]] static inline void PrefetchOutputs(const float* lines, int64_t step) {
   constexpr int kLineFloats = 16;
+  lines = OneAddress(lines);
   TENON_UNROLL
   for (int i = 0; i < kPixels; ++i) {
     TENON_UNROLL
