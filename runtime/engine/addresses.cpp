@@ -54,7 +54,8 @@ Status Addresses::Open(const LoadedPlan& plan, const ArenaMemory* arenas, Span<u
   for (size_t i = 0; i < arenas_.size(); ++i) {
     const ArenaInfo info = program.arena(i);
     const auto address = reinterpret_cast<uintptr_t>(arenas[i].base);
-    TENON_ENSURE(arenas[i].base != nullptr || info.bytes == 0, kInvalidArgument,
+    const bool may_be_missing = info.bytes == 0 || program.arena_use(i) == ArenaUse::kRows;
+    TENON_ENSURE(arenas[i].base != nullptr || may_be_missing, kInvalidArgument,
                  "arena {0} is null: give {1} bytes", static_cast<int64_t>(i),
                  static_cast<int64_t>(ArenaBytes(info)));
     TENON_ENSURE(address % info.alignment == 0, kInvalidArgument,
@@ -103,8 +104,9 @@ void* Addresses::InUse(size_t arena, uint64_t offset) const {
 void Addresses::Move(uint32_t storage, uint8_t* host, uint8_t* planned) {
   for (size_t i = first_[storage]; i < first_[storage + 1]; ++i) {
     const uint64_t offset = plan_->program().tensor(tensor_[i]).offset;
-    planned_[tensor_[i]].data = planned + offset;
-    host_[tensor_[i]].data = host + offset;  // the same views where there are no devices
+    planned_[tensor_[i]].data = planned == nullptr ? nullptr : planned + offset;
+    // The same views where there are no devices.
+    host_[tensor_[i]].data = host == nullptr ? nullptr : host + offset;
   }
 }
 

@@ -1,6 +1,7 @@
 #include "runtime/engine/one_worker_session.hpp"
 
 #include "runtime/engine/plan_memory.hpp"
+#include "runtime/engine/take_rows.hpp"
 
 namespace tenon {
 
@@ -60,7 +61,10 @@ Status OneWorkerSession::Run(const RunOptions& options) {
     const Span<uint8_t> workspace = reader_.Read(op, &call.op);
     call.workspace = workspace.data();
     call.workspace_bytes = workspace.size();
-    const Status status = plan_->kernel(op).run(call);
+    const KernelEntry& kernel = plan_->kernel(op);
+    const Status status = kHasInputRows && TakesRows(call.op, kernel.row->kind)
+                              ? TakeRows(plan_->program(), op, call.op, options.rows)
+                              : kernel.run(call);
     if (!status.ok()) return plan_->AtOp(status, op);
     if (timer != nullptr) {
       timer->record(timer->context, op, timer->clock_nanoseconds(timer->context) - start);

@@ -17,8 +17,17 @@ struct OpTimer {
   uint64_t (*clock_nanoseconds)(void* context) = nullptr;
 };
 
+/// Hands in inputs by rows: `next` writes the next bytes of an input, and returns 0, or anything
+/// else to end the run.
+struct RowSource {
+  int32_t (*next)(void* context, size_t input, void* rows, size_t bytes) = nullptr;
+  void* context = nullptr;
+};
+
 struct RunOptions {
   const OpTimer* timer = nullptr;
+  /// Of inputs that have no memory. The plan check has proven in which order rows are wanted.
+  const RowSource* rows = nullptr;
   /// With a timer: what an op of a device wrote is there for the host before the op is recorded,
   /// tensors that only ops of its segment read included; of a segment that is run by code, what
   /// leaves it.

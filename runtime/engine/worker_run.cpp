@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "runtime/engine/memory_block.hpp"
+#include "runtime/engine/take_rows.hpp"
 
 namespace tenon {
 namespace {
@@ -359,6 +360,9 @@ Status WorkerRun::Timed(const BoundOp& op, void* state, const TensorView* tensor
   call.parallel = &RunnerOf(op);
   const bool is_of_device = plan_->IsDevice(op.backend);
   if (is_of_device) call.queue = queue_.queue();
+  if (TakesRows(call.op, op.kernel->row->kind)) {
+    return TakeRows(plan_->program(), index, call.op, options_.rows);
+  }
   const OpTimer* timer = options_.timer;
   if (timer == nullptr) return op.kernel->run(call);
   const uint64_t start = timer->clock_nanoseconds(timer->context);

@@ -102,6 +102,7 @@ void CheckProgram(ProgramCheck& check) {
     part(check);
     if (check.reporter.stopped()) return;
   }
+  if (kHasInputRows) CheckRows(check);
 }
 
 }  // namespace

@@ -200,6 +200,9 @@ void CheckStorage(FirmwareCheck& check, size_t storage) {
     use(check.ReadAt(check.accesses[place]));
     CheckReader(check, storage, check.accesses[place]);
   }
+  if (first != kBefore && last != kBefore && IsOnlyRead(check, check.program.storage(storage))) {
+    check.Fail(check.program.name(), "storage {0} is written in memory that is only read", storage);
+  }
   check.first_write[storage] = first;
   check.last_use[storage] = last;
 }
@@ -249,6 +252,7 @@ void CheckProgram(FirmwareCheck& check) {
   ListAccesses(check);
   for (size_t s = 0; s < check.storages; ++s) CheckStorage(check, s);
   CheckOccupancy(check);
+  if (kHasInputRows) CheckRows(check);
 }
 
 }  // namespace

@@ -118,6 +118,11 @@ bool IsInArena(const CheckedProgram& check, uint32_t tensor) {
   return check.StorageOf(tensor).home == StorageHome::kArena;
 }
 
+/// False for what is in memory that the caller keeps an input in.
+bool IsInPlannedArena(const CheckedProgram& check, uint32_t tensor) {
+  return IsInArena(check, tensor) && !IsOnlyRead(check, check.StorageOf(tensor));
+}
+
 void CheckWorkspace(const CheckedProgram& check, int32_t workspace, const char* op, size_t index) {
   if (workspace < 0) return;
   const auto tensor = static_cast<uint32_t>(workspace);
@@ -193,7 +198,7 @@ bool IsSame(Span<const int32_t> a, Span<const int32_t> b) {
 /// arrays of their own, loading checks, as of ports.)
 bool IsSoundState(const CheckedProgram& check, const StateInfo& state) {
   if (state.read >= check.tensors || state.write >= check.tensors) return false;
-  if (!IsInArena(check, state.read) || !IsInArena(check, state.write)) return false;
+  if (!IsInPlannedArena(check, state.read) || !IsInArena(check, state.write)) return false;
   const TensorInfo read = check.program.tensor(state.read);
   const TensorInfo write = check.program.tensor(state.write);
   // A state's write may be the end of the storage that its read is the beginning of.

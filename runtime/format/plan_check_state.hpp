@@ -129,6 +129,12 @@ void ForEachAccess(const CheckedProgram& check, bool writes, const Visit& visit)
   }
 }
 
+/// True of a storage of an arena that is memory which the caller keeps an input in: a run must not
+/// write there.
+[[nodiscard]] inline bool IsOnlyRead(const CheckedProgram& check, const StorageInfo& storage) {
+  return kHasInputRows && check.program.arena_use(storage.index) != ArenaUse::kPlanned;
+}
+
 /// True if the access is an op's workspace.
 [[nodiscard]] bool IsWorkspace(const CheckedProgram& check, Access access);
 
@@ -142,5 +148,7 @@ void ForEachAccess(const CheckedProgram& check, bool writes, const Visit& visit)
 /// Indices, ranges and references of arenas, storages, tensors, ops and ports. False if the other
 /// parts cannot trust them.
 bool CheckIndices(CheckedProgram& check);
+/// Checks that inputs which may come by rows are read as those come. Needs sound indices and steps.
+void CheckRows(CheckedProgram& check);
 
 }  // namespace tenon::plan_check

@@ -213,6 +213,10 @@ void CheckStorage(ProgramCheck& check, size_t storage) {
   Access* writers = check.accesses + begin;
   uint32_t written[kMaxWorkers];
   SumUp(check, storage, begin, end, written);
+  const bool is_written_by_op = readers > begin && OpOf(check.accesses[begin]) != kPortOp;
+  if (is_written_by_op && IsOnlyRead(check, check.program.storage(storage))) {
+    check.Fail(check.program.name(), "storage {0} is written in memory that is only read", storage);
+  }
   if (CheckFallbackWorkspace(check, storage, begin, end)) return;
   if (writer_count > 1) SortKeys(writers, writer_count, LessByOffset, &check.program);
   for (size_t i = begin; i < readers; ++i) {

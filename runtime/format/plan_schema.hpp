@@ -105,7 +105,7 @@ inline constexpr Field kProgramFields[] = {kName,
                                            {FieldKind::kScalarVector, kStateWords, false}};
 inline constexpr Field kProgramGroupsField[] = {Optional(TablesOf(kGroup))};
 inline constexpr Field kGroupFields[] = {kWords, kText, kU32, Optional(kWords)};
-inline constexpr Field kArenaFields[] = {kU16, kU64, kU32, kU64, kU16};
+inline constexpr Field kArenaFields[] = {kU16, kU64, kU32, kU64, kU16, kU8};
 inline constexpr Field kTensorFields[] = {kText, kU8, kU8, kU32, kU64, kWords, kWords};
 inline constexpr Field kOpFields[] = {kText, kU16, kU16, kWords, kWords, Optional(kWords),
                                       kU32,  kU32, kU32, kU32};

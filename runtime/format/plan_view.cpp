@@ -173,6 +173,11 @@ ArenaInfo ProgramView::arena(size_t index) const {
           Scalar<uint16_t>(arena, Arena::VT_SLOTS, 1)};
 }
 
+ArenaUse ProgramView::arena_use(size_t index) const {
+  return static_cast<ArenaUse>(
+      Scalar<uint8_t>(Element(table_, Program::VT_ARENAS, index), plan::Arena::VT_USE));
+}
+
 size_t ProgramView::storage_count() const { return Count(table_, Program::VT_STORAGES); }
 StorageInfo ProgramView::storage(size_t index) const {
   static_assert(sizeof(plan::Storage) == sizeof(format::StorageWords));

@@ -26,6 +26,7 @@ inline constexpr size_t kPlanAlignment = 16;
 using PlanBytes = std::conditional_t<kHasDevices, uint64_t, uint32_t>;
 
 enum class StorageHome : uint8_t { kArena = 0, kSection = 1, kDevice = 2 };
+enum class ArenaUse : uint8_t { kPlanned = 0, kInput = 1, kRows = 2 };
 enum class ProgramMode : uint8_t { kSequential = 0, kPipeline = 1, kReplicas = 2, kFallback = 3 };
 
 /// What the file says of its FlatBuffer: its bytes, and their sum with itself taken as 0.
@@ -176,6 +177,14 @@ inline constexpr bool kHasState = false;
 inline constexpr bool kHasState = true;
 #endif
 
+/// False with TENON_WITHOUT_INPUT_ROWS: then nobody hands in an input by rows, and arenas that hold
+/// an input are as any other: the caller must know itself that a plan only reads there.
+#ifdef TENON_WITHOUT_INPUT_ROWS
+inline constexpr bool kHasInputRows = false;
+#else
+inline constexpr bool kHasInputRows = true;
+#endif
+
 /// What a program keeps from run to run: tensors, and the storage of its first value or -1.
 struct StateInfo {
   uint32_t read;
@@ -194,6 +203,7 @@ class ProgramView {
   [[nodiscard, gnu::pure]] uint8_t mode() const;
   [[nodiscard, gnu::pure]] size_t arena_count() const;
   [[nodiscard, gnu::pure]] ArenaInfo arena(size_t index) const;
+  [[nodiscard, gnu::pure]] ArenaUse arena_use(size_t index) const;
   [[nodiscard, gnu::pure]] size_t storage_count() const;
   [[nodiscard, gnu::pure]] StorageInfo storage(size_t index) const;
   [[nodiscard, gnu::pure]] size_t tensor_count() const;

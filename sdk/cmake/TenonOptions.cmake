@@ -28,6 +28,7 @@ else()
 endif()
 option(TENON_ERROR_WORDS "Errors say in words what was wrong; else numbers for scripts/explain.py"
   ${words_default})
+option(TENON_INPUT_ROWS "Take inputs by rows, or from memory that runs only read; OFF saves firmware some flash" ON)
 option(TENON_STATE "Run plans that keep state from run to run; OFF saves firmware some flash" ON)
 
 if(CMAKE_CROSSCOMPILING)

@@ -26,6 +26,7 @@ Status ForEachMarked(const tenon_session& session, Action action) {
     if (bit >= kMostPorts || (mask >> bit & 1U) == 0) continue;
     void* data = session.session.PortData(i);
     const size_t bytes = session.session.PortBytes(i);
+    if (tenon::kHasInputRows && data == nullptr) continue;  // it comes by rows
     if (action != Action::kCheck) {
       (action == Action::kClean ? caches.clean : caches.invalidate)(caches.context, data, bytes);
       continue;

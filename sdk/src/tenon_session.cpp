@@ -88,6 +88,10 @@ Status CheckArena(const tenon_plan* plan, size_t index, const tenon_memory& stat
                   const tenon_memory* arenas) {
   const tenon::ArenaInfo info = plan->loaded.program().arena(index);
   const tenon_memory& given = arenas[index];
+  if (tenon::kHasInputRows && given.data == nullptr &&
+      plan->loaded.program().arena_use(index) == tenon::ArenaUse::kRows) {
+    return OkStatus();
+  }
   const size_t needed = tenon::BytesOf(info);
   const auto number = static_cast<int64_t>(index);
   TENON_ENSURE(given.data != nullptr || needed == 0, kInvalidArgument,
@@ -259,6 +263,19 @@ tenon_status tenon_session_run(tenon_session* session, tenon_error* error) {
   if (!use.ok()) return Report(SoleUse::status(), error);
   return Report(Run(session, {}), error);
 }
+
+#ifndef TENON_WITHOUT_INPUT_ROWS
+tenon_status tenon_session_run_rows(tenon_session* session, const tenon_row_source* source,
+                                    tenon_error* error) {
+  if (source == nullptr || source->next == nullptr) return Report(NullArgument("source"), error);
+  const SoleUse use(session);
+  if (!use.ok()) return Report(SoleUse::status(), error);
+  tenon::RunOptions options;
+  const tenon::RowSource rows = {source->next, source->context};
+  options.rows = &rows;
+  return Report(Run(session, options), error);
+}
+#endif
 
 tenon_status tenon_session_run_traced(tenon_session* session, const tenon_trace* trace,
                                       tenon_error* error) {

@@ -3,10 +3,12 @@
 //   firmware_runner [--ops | --runs N | --random N | --steps N] PLAN [INPUT...] [OUTPUT...]
 //
 // Files are the workstation's: the plan, one .npy file per input, and one file per output, which
-// gets its bytes. Prints what the plan took of memory; with --ops also the ticks of every op of a
-// second run. --runs: so many inferences, not one. --random: then so many on random bytes, and the
-// fewest and most ticks that one took. --steps: inputs have a leading dimension of so many steps,
-// which run one after the other with the plan's state kept; outputs get the bytes of all.
+// gets its bytes. Inputs of --input-from=NAME=rows:N are handed in by rows, but for --ops and
+// --random, where they lie in memory. Prints what the plan took of memory; with --ops also the
+// ticks of every op of a second run. --runs: so many inferences, not one. --random: then so many on
+// random bytes, and the fewest and most ticks that one took. --steps: inputs have a leading
+// dimension of so many steps, which run one after the other with the plan's state kept; outputs get
+// the bytes of all.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -93,7 +95,8 @@ const tenon_backends& Backends() {
 /// A plan, loaded, and a session of it.
 class Runner {
  public:
-  explicit Runner(const Bytes& file) {
+  /// `by_rows`: inputs that may come by rows have no memory.
+  Runner(const Bytes& file, bool by_rows) : by_rows_(by_rows) {
     size_t scratch_bytes = 0;
     size_t state_bytes = 0;
     Check(tenon_plan_scratch_size(file.data, file.size, &scratch_bytes, &error_), "scratch size");
@@ -119,6 +122,13 @@ class Runner {
 
   void Run() {
     WriteInputs();
+#ifndef TENON_WITHOUT_INPUT_ROWS
+    if (by_rows_) {
+      given_.assign(inputs_.size(), 0);
+      const tenon_row_source source = {GiveRows, this};
+      return Check(tenon_session_run_rows(session_, &source, &error_), "run");
+    }
+#endif
     Check(tenon_session_run(session_, &error_), "run");
   }
 
@@ -208,7 +218,11 @@ class Runner {
       tenon_arena_info arena;
       Check(tenon_plan_arena(plan_, i, &arena), "arena");
       if (arena.alignment > kAlignment) Fail("an arena wants to be aligned to more than 64 bytes");
-      arenas.push_back({Allocate(arena.bytes, true), arena.bytes});
+      if (by_rows_ && std::strncmp(arena.space, "rows:", 5) == 0) {
+        arenas.push_back({nullptr, 0});
+      } else {
+        arenas.push_back({Allocate(arena.bytes, true), arena.bytes});
+      }
       std::printf("arena %s %lu\n", arena.space, Number(arena.bytes));
     }
     const size_t bytes = tenon_session_state_size(plan_);
@@ -219,14 +233,29 @@ class Runner {
   }
 
   void WriteInputs() {
-    for (size_t i = 0; i < inputs_.size(); ++i)
-      std::memcpy(tenon_session_input(session_, i), inputs_[i].data, inputs_[i].size);
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      void* const memory = tenon_session_input(session_, i);
+      if (memory != nullptr) std::memcpy(memory, inputs_[i].data, inputs_[i].size);
+    }
+  }
+
+  /// A tenon_row_source.
+  static int32_t GiveRows(void* self, size_t input, void* rows, size_t bytes) {
+    auto* const runner = static_cast<Runner*>(self);
+    const Bytes& all = runner->inputs_[input];
+    size_t& given = runner->given_[input];
+    if (bytes > all.size - given) return 1;
+    std::memcpy(rows, all.data + given, bytes);
+    given += bytes;
+    return 0;
   }
 
   tenon_plan* plan_ = nullptr;
   tenon_session* session_ = nullptr;
   tenon_error error_ = {};
+  bool by_rows_;
   std::vector<Bytes> inputs_;
+  std::vector<size_t> given_;  ///< by input: bytes of rows handed in
   std::vector<uint64_t> ticks_;
 };
 
@@ -247,7 +276,7 @@ int main(int argc, char** argv) {
         "usage: firmware_runner [--ops | --runs N | --random N | --steps N] PLAN [INPUT...] "
         "[OUTPUT...]");
   }
-  Runner runner(ReadFile(files[0]));
+  Runner runner(ReadFile(files[0]), /*by_rows=*/!ops && !random);
   const size_t inputs = runner.input_count();
   const size_t outputs = runner.output_count();
   if (count != 1 + inputs + outputs) {

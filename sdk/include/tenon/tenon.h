@@ -331,10 +331,12 @@ typedef struct tenon_memory {
 
 /* Creates a session in `state` (aligned to 16). `arenas` has one block per arena of the plan, in
  * the plan's order (`arena_count` is tenon_plan_arena_count), each with at least the size and
- * alignment that tenon_plan_arena gives. No two of the state, the arenas, the plan and the plan's
- * state may overlap. All stay the caller's and must outlive the session. The plan must outlive it
- * too. Arenas need no content; several sessions may have the same arenas if no run of one begins
- * before the outputs of another have been read, and if the plan keeps no state. */
+ * alignment that tenon_plan_arena gives. An arena of space "input:NAME" is memory of the caller's
+ * own with an input in it, which runs only read; so is one of "rows:NAME", but it may be {NULL, 0}:
+ * see tenon_session_run_rows. No two of the state, the arenas, the plan and the plan's state may
+ * overlap. All stay the caller's and must outlive the session. The plan must outlive it too. Arenas
+ * need no content; several sessions may have the same arenas if no run of one begins before the
+ * outputs of another have been read, and if the plan keeps no state. */
 TENON_API TENON_NODISCARD tenon_status tenon_session_create(
     const tenon_plan* plan, void* state, size_t state_size, const tenon_memory* arenas,
     size_t arena_count, tenon_session** session, tenon_error* error);
@@ -376,6 +378,23 @@ TENON_API TENON_NODISCARD tenon_status tenon_session_bind_output(tenon_session* 
  * this session or write to the plan. */
 TENON_API TENON_NODISCARD tenon_status tenon_session_run(tenon_session* session,
                                                          tenon_error* error);
+
+/* Hands in inputs by rows, as a camera or a microphone does (docs/inputs.md). */
+typedef struct tenon_row_source {
+  /* Writes the next `bytes` bytes of input `input`, rows one after another, to `rows`, and returns
+   * 0; anything else ends the run with TENON_IO_ERROR. In every run the plan asks for each byte of
+   * the input once, from the first row on, a multiple of the N rows of --input-from=NAME=rows:N at
+   * a time, but for the last. It may end before the last row, if nothing depends on the rest. */
+  int32_t (*next)(void* context, size_t input, void* rows, size_t bytes);
+  void* context;
+} tenon_row_source;
+/* tenon_session_run for inputs that come by rows and have no memory: their arena was given to
+ * tenon_session_create with NULL for its memory (tenon_session_input is NULL then), and none is
+ * bound. Calls `source` between ops, on this thread. Inputs that have memory are read from there.
+ * Absent from firmware built with -DTENON_INPUT_ROWS=OFF. */
+TENON_API TENON_NODISCARD tenon_status tenon_session_run_rows(tenon_session* session,
+                                                              const tenon_row_source* source,
+                                                              tenon_error* error);
 
 /* Sets what the plan keeps from run to run (docs/state.md) to what the model starts with, as
  * creating the session does. Not while it runs. Plans without state: does nothing. */

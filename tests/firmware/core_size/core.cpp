@@ -39,6 +39,9 @@ size_t UseSession(const tenon_plan* plan) {
   failures += tenon_session_bind_output(session, number, memory, number, &error) != TENON_OK;
   failures += tenon_session_set_cache_hooks(session, nullptr, &error) != TENON_OK;
   failures += tenon_session_run(session, &error) != TENON_OK;
+#ifndef TENON_WITHOUT_INPUT_ROWS
+  failures += tenon_session_run_rows(session, nullptr, &error) != TENON_OK;
+#endif
 #ifndef TENON_WITHOUT_STATE
   failures += tenon_session_reset(session, &error) != TENON_OK;
 #endif

@@ -96,6 +96,7 @@ struct ArenaSpec {
   uint32_t alignment = 64;
   uint16_t space = 0;
   uint16_t slots = 1;
+  ArenaUse use = ArenaUse::kPlanned;
 };
 
 struct PortSpec {
@@ -195,7 +196,8 @@ inline flatbuffers::Offset<plan::Program> PlanSpec::WriteProgram(
     flatbuffers::FlatBufferBuilder& builder) const {
   std::vector<flatbuffers::Offset<plan::Arena>> arena_list;
   for (const auto& a : arenas) {
-    arena_list.push_back(plan::CreateArena(builder, a.space, a.bytes, a.alignment, 0, a.slots));
+    arena_list.push_back(plan::CreateArena(builder, a.space, a.bytes, a.alignment, 0, a.slots,
+                                           static_cast<plan::ArenaUse>(a.use)));
   }
   std::vector<plan::Storage> storage_list;
   for (const auto& s : storages) {
