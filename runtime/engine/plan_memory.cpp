@@ -7,7 +7,8 @@ namespace {
 
 /// True of a row-major array of `bytes`, in an arena. The plan check has proven that the tensor has
 /// less than 2^31 elements.
-bool IsArray(const ProgramView& program, const TensorInfo& tensor, PlanBytes bytes) {
+[[gnu::noinline]] bool IsArray(const ProgramView& program, const TensorInfo& tensor,
+                               PlanBytes bytes) {
   const StorageInfo storage = program.storage(tensor.storage);
   uint32_t elements = 1;
   bool is_row_major = true;
@@ -63,15 +64,15 @@ Status CheckPorts(const ProgramView& program, uint8_t* marks) {
     const TensorInfo tensor = program.tensor(index);
     return take(tensor.storage) && IsWholeStorage(program, tensor);
   };
+  // What a state writes is all of another storage than it reads, or the end of the same.
   const auto is_kept = [&](const StateInfo& state) {
     const TensorInfo read = program.tensor(state.read);
     const TensorInfo write = program.tensor(state.write);
-    if (read.storage != write.storage) {
-      return is_array_of_its_own(state.read) && is_array_of_its_own(state.write);
-    }
+    const bool is_window = read.storage == write.storage;
     const PlanBytes bytes = program.storage(read.storage).bytes - write.offset;
-    return take(read.storage) && read.offset == 0 && write.offset > 0 &&
-           IsArray(program, read, bytes) && IsArray(program, write, bytes);
+    return take(read.storage) && (is_window || take(write.storage)) &&
+           is_window == (write.offset != 0) && read.offset == 0 && IsArray(program, read, bytes) &&
+           IsArray(program, write, program.storage(write.storage).bytes - write.offset);
   };
   const size_t ports = PortCount(program);
   for (size_t i = 0; i < ports; ++i) {

@@ -33,6 +33,12 @@ Status CheckArenas(const ProgramView& program);
 /// byte per storage. Errors: kCorruptPlan.
 Status CheckPorts(const ProgramView& program, uint8_t* marks);
 
+/// Copies in order: `to` may overlap `from` where it lies before it, as the beginning of a window
+/// before its end.
+inline void MoveBytes(uint8_t* to, const uint8_t* from, size_t bytes) {
+  for (size_t k = 0; k < bytes; ++k) to[k] = from[k];
+}
+
 /// Sets every state to what the model starts with. `place_of(storage)` says where one lies. Both of
 /// a plan that CheckPlan and CheckPorts have passed.
 template <typename PlaceOf>
@@ -44,8 +50,8 @@ void ResetStates(const ProgramView& program, const PlaceOf& place_of) {
       std::memset(place_of(kept), 0, static_cast<size_t>(program.storage(kept).bytes));
     } else {
       const auto initial = static_cast<uint32_t>(state.initial);
-      std::memcpy(place_of(kept), place_of(initial),
-                  static_cast<size_t>(program.storage(initial).bytes));
+      MoveBytes(place_of(kept), place_of(initial),
+                static_cast<size_t>(program.storage(initial).bytes));
     }
   }
 }
@@ -57,9 +63,8 @@ void KeepStates(const ProgramView& program, const PlaceOf& place_of) {
     const StateInfo state = program.state(i);
     const TensorInfo written = program.tensor(state.write);
     const uint32_t kept = program.tensor_storage(state.read);
-    // What is written begins behind what is kept, or in another storage.
-    std::memmove(place_of(kept), place_of(written.storage) + written.offset,
-                 static_cast<size_t>(program.storage(kept).bytes - written.offset));
+    MoveBytes(place_of(kept), place_of(written.storage) + written.offset,
+              static_cast<size_t>(program.storage(kept).bytes - written.offset));
   }
 }
 

@@ -159,7 +159,7 @@ void CheckWriter(FirmwareCheck& check, size_t storage, Number place) {
     const Access other = check.accesses[k];
     if (CommonBytes(check, region, check.RegionOf(other)) == 0) continue;
     // Inputs and states stand behind all others.
-    if (OpOf(other) == kPortOp) {
+    if (kHasWords && OpOf(other) == kPortOp) {
       check.Fail(check.program.tensor(TensorOf(other)).name,
                  "is on bytes of an input or a state, which nothing else may write");
     } else {
