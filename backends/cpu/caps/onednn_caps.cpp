@@ -196,8 +196,10 @@ size_t MatMulPackedBytes(const OpCall& call) {
   const bool transposed = call.AttributesAs<MatMulAttributes>().transpose_b != 0;
   const int32_t rows = b.dims[b.rank - (transposed ? 1 : 2)];
   const int32_t columns = b.dims[b.rank - (transposed ? 2 : 1)];
-  // Only constants are packed, and only one matrix for all batches.
-  return kObjectBytes + (b.data != nullptr ? PackedMatrixBytes(rows, columns) : 0);
+  // Only constants are packed, and only one matrix for all batches. Other products may be two
+  // primitives, the second with scratch of its own.
+  if (b.data != nullptr) return kObjectBytes + PackedMatrixBytes(rows, columns);
+  return 2 * kObjectBytes + MatMulWorkspaceBytes(call, 1);
 }
 
 size_t ObjectBytes(const OpCall&) { return kObjectBytes; }

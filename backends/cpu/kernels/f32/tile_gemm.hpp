@@ -63,9 +63,9 @@ struct TileOperands {
 /// last tile's outputs, has left for the cache.
 [[nodiscard]] TileCall StartTiles(const TileGemm& gemm);
 
-/// Computes all groups of `tiles` tiles of call.pixels pixels each, from pixel `first` on. `call` is
-/// of `StartTiles` and says what the first tile reads (rows, offsets, taps, depth): the next reads
-/// what lies `x_next` floats on.
+/// Computes all groups of `tiles` tiles of call.pixels pixels each, from pixel `first` on. `call`
+/// is of `StartTiles` and says what the first tile reads (rows, offsets, taps, depth): the next
+/// reads what lies `x_next` floats on.
 void RunEvenTiles(const TileGemm& gemm, int64_t first, int tiles, int64_t x_next,
                   const TileOperands& operands, TileCall& call);
 

@@ -41,6 +41,10 @@ struct Shared {
   int weights_operand = -1;
   bool repack = false;  ///< the weights' form differs and they are no constant: packed in each run
   bool packed = false;  ///< the weights' packed form is in `packed_weights`
+
+  Shared* rest = nullptr;   ///< computes the rest of the op, from here on:
+  int64_t rest_input = 0;   ///< floats into input 0
+  int64_t rest_output = 0;  ///< floats into the output
   dnnl_memory_desc_t weights_in_plan = {};
   AlignedBuffer packed_weights;
 };
@@ -48,6 +52,7 @@ struct Shared {
 /// What one session has: made by `open`.
 struct Session {
   const Shared* shared = nullptr;
+  Session* rest = nullptr;
   StreamHandle stream;
   MemoryHandle memories[kMostBindings];  ///< in the order of `Shared::bindings`
   MemoryHandle weights;
@@ -194,6 +199,28 @@ Status BindWeights(const KernelCall& call, const Session& session) {
               session.weights.get());
 }
 
+/// Runs one primitive on the calling thread, with input 0 and the output so many floats on.
+Status ExecuteOne(const KernelCall& call, const Session& session, int64_t input, int64_t output) {
+  const OneThreadScope scope;
+  const Shared& shared = *session.shared;
+  for (size_t i = 0; i < shared.binding_count; ++i) {
+    const int operand = shared.bindings[i].operand;
+    void* data = operand == kOutput ? call.op.Output().data : call.op.Input(operand).data;
+    if (operand == kOutput) data = static_cast<float*>(data) + output;
+    if (operand == 0) data = static_cast<float*>(data) + input;
+    TENON_RETURN_IF_DNNL_ERROR(
+        dnnl_memory_set_data_handle_v2(session.memories[i].get(), data, session.stream.get()));
+  }
+  if (shared.scratch_bytes > 0 && session.own_scratch.data() == nullptr) {
+    TENON_RETURN_IF_DNNL_ERROR(dnnl_memory_set_data_handle_v2(session.scratch.get(), call.workspace,
+                                                              session.stream.get()));
+  }
+  TENON_RETURN_IF_ERROR(BindWeights(call, session));
+  TENON_RETURN_IF_DNNL_ERROR(dnnl_primitive_execute(shared.primitive.get(), session.stream.get(),
+                                                    session.argument_count, session.arguments));
+  return FromDnnl(dnnl_stream_wait(session.stream.get()));
+}
+
 }  // namespace
 
 Status FromDnnl(dnnl_status_t status) {
@@ -225,12 +252,27 @@ Status MakePrimitive(const KernelSetup& setup, const PrimitiveSpec& spec, void**
   return OkStatus();
 }
 
+void AddRest(void* shared, void* rest, int64_t input, int64_t output) {
+  auto& first = *static_cast<Shared*>(shared);
+  first.rest = static_cast<Shared*>(rest);
+  first.rest_input = input;
+  first.rest_output = output;
+}
+
 Status Open(const KernelSetup& setup, void* shared, void** state) {
   auto* session = new (std::nothrow) Session;
   TENON_ENSURE(session != nullptr, kOutOfMemory, "a oneDNN session");
   session->shared = static_cast<const Shared*>(shared);
-  if (const Status status = FillSession(setup, *session); !status.ok()) {
-    delete session;
+  Status status = FillSession(setup, *session);
+  if (status.ok() && session->shared->rest != nullptr) {
+    KernelSetup rest = setup;
+    rest.workspace_bytes = 0;  // both run at once: it has scratch of its own
+    void* opened = nullptr;
+    status = Open(rest, session->shared->rest, &opened);
+    session->rest = static_cast<Session*>(opened);
+  }
+  if (!status.ok()) {
+    Close(session);
     return status;
   }
   *state = session;
@@ -238,37 +280,39 @@ Status Open(const KernelSetup& setup, void* shared, void** state) {
 }
 
 Status Execute(const KernelCall& call) {
-  const OneThreadScope scope;
   const Session& session = *static_cast<const Session*>(call.state);
-  const Shared& shared = *session.shared;
-  for (size_t i = 0; i < shared.binding_count; ++i) {
-    const int operand = shared.bindings[i].operand;
-    void* data = operand == kOutput ? call.op.Output().data : call.op.Input(operand).data;
-    TENON_RETURN_IF_DNNL_ERROR(
-        dnnl_memory_set_data_handle_v2(session.memories[i].get(), data, session.stream.get()));
-  }
-  if (shared.scratch_bytes > 0 && session.own_scratch.data() == nullptr) {
-    TENON_RETURN_IF_DNNL_ERROR(dnnl_memory_set_data_handle_v2(session.scratch.get(), call.workspace,
-                                                              session.stream.get()));
-  }
-  TENON_RETURN_IF_ERROR(BindWeights(call, session));
-  TENON_RETURN_IF_DNNL_ERROR(dnnl_primitive_execute(shared.primitive.get(), session.stream.get(),
-                                                    session.argument_count, session.arguments));
-  return FromDnnl(dnnl_stream_wait(session.stream.get()));
+  if (session.rest == nullptr) return ExecuteOne(call, session, 0, 0);
+  Status statuses[2];
+  ParallelFor(call.parallel, 2, [&](int begin, int end) {
+    for (int part = begin; part < end; ++part) {
+      statuses[part] = part == 0 ? ExecuteOne(call, session, 0, 0)
+                                 : ExecuteOne(call, *session.rest, session.shared->rest_input,
+                                              session.shared->rest_output);
+    }
+  });
+  TENON_RETURN_IF_ERROR(statuses[0]);
+  return statuses[1];
 }
 
-void Close(void* state) { delete static_cast<Session*>(state); }
+void Close(void* state) {
+  auto* session = static_cast<Session*>(state);
+  delete session->rest;
+  delete session;
+}
 
-void Unload(void* shared) { delete static_cast<Shared*>(shared); }
+void Unload(void* shared) {
+  auto* first = static_cast<Shared*>(shared);
+  delete first->rest;
+  delete first;
+}
 
 size_t HeldBytes(const void* shared, const void* state) {
   size_t bytes = 0;
-  if (shared != nullptr) {
-    bytes += sizeof(Shared) + static_cast<const Shared*>(shared)->packed_weights.bytes();
+  for (const auto* part = static_cast<const Shared*>(shared); part != nullptr; part = part->rest) {
+    bytes += sizeof *part + part->packed_weights.bytes();
   }
-  if (state != nullptr) {
-    const auto& session = *static_cast<const Session*>(state);
-    bytes += sizeof session + session.own_scratch.bytes() + session.own_weights.bytes();
+  for (const auto* part = static_cast<const Session*>(state); part != nullptr; part = part->rest) {
+    bytes += sizeof *part + part->own_scratch.bytes() + part->own_weights.bytes();
   }
   return bytes;
 }

@@ -80,6 +80,10 @@ struct PrimitiveSpec {
 /// needs. Errors: kBackendFailure, kOutOfMemory.
 Status MakePrimitive(const KernelSetup& setup, const PrimitiveSpec& spec, void** shared);
 
+/// Lets a second primitive, which `shared` then owns, compute the rest of the op, perhaps on
+/// another thread at the same time: its input 0 and output begin so many floats on.
+void AddRest(void* shared, void* rest, int64_t input, int64_t output);
+
 /// Are `open`, `run`, `close`, `unload` and `held_bytes` of every oneDNN kernel.
 Status Open(const KernelSetup& setup, void* shared, void** state);
 Status Execute(const KernelCall& call);

@@ -42,6 +42,24 @@ std::vector<MatMulCase> Cases() {
       {"inner dimension 1", {20, 1}, {1, 30}, {20, 30}},
       {"one element", {1, 1}, {1, 1}, {1, 1}},
       {"second factor is an operand", {12, 20}, {20, 16}, {12, 16}, false, false, false},
+      // These are two halves of their rows.
+      {"heads of many rows",
+       {1, 3, 131, 96},
+       {1, 3, 96, 131},
+       {1, 3, 131, 131},
+       false,
+       false,
+       false},
+      {"many rows, keys by rows", {2, 131, 128}, {2, 130, 128}, {2, 131, 130}, false, true, false},
+      {"many columns turned", {3, 150, 131}, {3, 150, 90}, {3, 131, 90}, true, false, false},
+      {"rows of all batches", {4, 99, 128}, {128, 96}, {4, 99, 96}, false, false, false},
+      {"second factor shared by a batch of many rows",
+       {4, 1, 81, 60},
+       {1, 3, 60, 75},
+       {4, 3, 81, 75},
+       false,
+       false,
+       false},
   };
 }
 
@@ -86,6 +104,24 @@ TEST_CASE("MatMul on oneDNN: agrees with the portable kernel on every class of s
         PairedOp op = MakeOp(c, bias, random);
         CHECK(op.Difference(AttributesOf(c), threads) < kTolerance);
       }
+    }
+  }
+}
+
+TEST_CASE("MatMul on oneDNN: the same bits whatever the number of threads") {
+  for (const MatMulCase& c : Cases()) {
+    CAPTURE(c.name);
+    std::vector<float> first;
+    for (const int threads : {1, 2, 3}) {
+      Generator random(4);
+      OpFixture op(FindKernel("cpu.matmul.onednn"));
+      op.AddInput(Random(c.a, Layout::kRowMajor, random));
+      op.AddInput(Random(c.b, Layout::kRowMajor, random), c.constant_b);
+      const Tensor y = op.AddOutput(Tensor(DType::kF32, c.y, Layout::kRowMajor));
+      op.set_workspace_bytes(1152);
+      REQUIRE(op.Run(AttributesOf(c), threads).ok());
+      if (threads == 1) first = y.Values<float>();
+      CHECK(y.Values<float>() == first);
     }
   }
 }
