@@ -18,6 +18,7 @@ constexpr size_t kMostStaging = size_t{16} << 20;
 CommandQueue::~CommandQueue() {
   if (queue_ == nullptr) return;
   if (!Drain(Now() + kDrainBeforeClose).ok()) {
+    device_.LeaveToDriver();
     return;  // the device may yet write: what it writes to must not become somebody else's
   }
   for (const auto& signalled : signalled_) Release(*signalled);

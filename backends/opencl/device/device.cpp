@@ -54,6 +54,7 @@ cl_device_id TakeCores(cl_device_id device, int cores) {
 }  // namespace
 
 Device::~Device() {
+  if (is_left_) return;
   for (const auto& [key, program] : programs_) Cl().ReleaseProgram(program);
   if (context_ != nullptr) Cl().ReleaseContext(context_);
 }

@@ -1,6 +1,7 @@
 // One loaded plan's OpenCL device: its context, and the programs that the plan's kernels use.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -50,6 +51,10 @@ class Device {
   /// Does the same for the source of a group of ops, which a plan carries.
   Status FindGroupProgram(const char* source, cl_program* program);
 
+  /// A queue was closed while the driver was still at work for it. From now on nothing is released,
+  /// not even when this object goes: drivers have crashed that were compiling a kernel by then.
+  void LeaveToDriver() { is_left_ = true; }
+
  private:
   Status ChooseTransfer();
   Status ChooseVector();
@@ -63,6 +68,7 @@ class Device {
   Transfer transfer_ = Transfer::kCopy;
   cl_device_id id_ = nullptr;
   cl_context context_ = nullptr;
+  std::atomic<bool> is_left_{false};
   std::mutex programs_mutex_;
   std::map<std::string, cl_program> programs_;  ///< by file and options, or by source
 };

@@ -31,6 +31,8 @@ void TryMany(bool quantized) {
     ++kinds[outcome.kind];
     if (outcome.wrong.empty()) continue;
     ++failures;
+    // At once: what goes wrong may end the process while it is made simpler.
+    std::fprintf(stderr, "%s: %s\n", Describe(choices).c_str(), outcome.wrong.c_str());
     const Choices simplest =
         Shrink(choices, [](const Choices& tried) { return !Try(tried).wrong.empty(); });
     const Outcome last = Try(simplest);

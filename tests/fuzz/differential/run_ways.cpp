@@ -119,6 +119,8 @@ WayRun RunInWay(const converter::Conversion& conversion, const Choices& choices,
   Way way = choices.way;
   std::string program;
   tenon_stream_options stream{};
+  // A driver may compile kernels at the first run, which takes as long as the machine is busy.
+  stream.device_timeout_ns = 600'000'000'000;
   if (way == Way::kPipeline) {
     stream.mode = TENON_STREAM_PIPELINE;
     program = "pipeline";

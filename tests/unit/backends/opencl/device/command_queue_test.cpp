@@ -430,4 +430,43 @@ TEST_CASE("OpenCL kernels: every way of passing tensors gives the same results")
   });
 }
 
+namespace {
+const ClFunctions* real_functions = nullptr;
+int released = 0;  ///< programs and contexts
+}  // namespace
+
+TEST_CASE("OpenCL queue: closed while the driver is at work, its device releases nothing") {
+  for (const bool is_stuck : {false, true}) {
+    CAPTURE(is_stuck);
+    released = 0;
+    real_functions = FindClFunctions();
+    REQUIRE(real_functions != nullptr);
+    ClFunctions functions = *real_functions;
+    functions.ReleaseContext = [](cl_context context) {
+      ++released;
+      return real_functions->ReleaseContext(context);
+    };
+    functions.ReleaseProgram = [](cl_program program) {
+      ++released;
+      return real_functions->ReleaseProgram(program);
+    };
+    if (is_stuck) {
+      // Whether what is before it has been done cannot be found out.
+      functions.EnqueueMarkerWithWaitList = [](auto...) { return cl_int{CL_OUT_OF_RESOURCES}; };
+    }
+    InterceptClFunctions(&functions);
+    {
+      Device device;
+      REQUIRE(device.Open(1).ok());
+      cl_program program = nullptr;
+      REQUIRE(device.FindProgram("pool.cl", "-DTAPS=9", &program).ok());
+      CommandQueue queue(device);
+      REQUIRE(queue.Open(Span<const ArenaMemory>()).ok());
+      released = 0;
+    }
+    InterceptClFunctions(nullptr);
+    CHECK(released == (is_stuck ? 0 : 2));
+  }
+}
+
 }  // namespace tenon::opencl::testing
