@@ -110,6 +110,10 @@ Status ReadInputs(const ConvertRequest& request, ConvertOptions& options) {
     TENON_ASSIGN_OR_RETURN(InputFormat format, ParseInputFormat(name, text));
     options.input_formats.push_back(std::move(format));
   }
+  for (const auto& [name, text] : request.input_from) {
+    TENON_ASSIGN_OR_RETURN(InputFrom from, ParseInputFrom(name, text));
+    options.input_from.push_back(std::move(from));
+  }
   TENON_ASSIGN_OR_RETURN(options.weights, Named("form of weights", request.weights,
                                                 {WeightsForm::kModel, WeightsForm::kF32,
                                                  WeightsForm::kF16, WeightsForm::kInt8}));

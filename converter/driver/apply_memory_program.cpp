@@ -30,7 +30,8 @@ class Applier {
     if (SlowLimit() > 0) {
       times.out = times.in = [&](int64_t bytes) { return MoveTime(bytes); };
     }
-    StepsOfGraph steps = MakeStepsProblem(whole_.graph, whole_.locations, times);
+    StepsOfGraph steps =
+        MakeStepsProblem(whole_.graph, whole_.locations, times, options_.arena.outside);
     steps.problem.slow_bytes = SlowLimit();
     constexpr int kMostRounds = 4;
     int64_t limit = options_.program.bytes;

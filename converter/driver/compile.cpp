@@ -84,7 +84,7 @@ Status OrderAndPlace(const CompileOptions& options, Compiled& compiled) {
   report.mode = options.order.mode;
   report.seed = options.order.seed;
   if (options.order.mode == OrderMode::kSource) return {};
-  const OrderProblem problem = MakeOrderProblem(graph, compiled.locations);
+  const OrderProblem problem = MakeOrderProblem(graph, compiled.locations, options.arena.outside);
   const auto proposed = ProposeOrder(problem.problem, options, report);
   if (!proposed) return {};
   const std::vector<OpId> source_order = graph.OpOrder();
@@ -287,7 +287,8 @@ Result<Compiled> CompileMapped(Graph graph, const CompileOptions& options) {
   Compiled compiled;
   compiled.graph = std::move(graph);
   TENON_RETURN_IF_ERROR(LowerMapped(options, compiled));
-  const OrderProblem as_modelled = MakeOrderProblem(compiled.graph, compiled.locations);
+  const OrderProblem as_modelled =
+      MakeOrderProblem(compiled.graph, compiled.locations, options.arena.outside);
   compiled.order.key_nodes = KeyNodeNames(compiled.graph, as_modelled);
   const std::vector<OpId> executed = ExecutedOps(compiled.graph, compiled.locations);
   const Unit* only = OnlyUnit(options, compiled.graph, executed);
@@ -320,8 +321,8 @@ Result<Compiled> CompileMapped(Graph graph, const CompileOptions& options) {
   memory.proven_optimal = compiled.arena.proven_optimal;
   memory.unsplit_bytes = compiled.arena.bytes;
   if (compiled.schedule.workers.empty() && options.board().DirectSpace() == nullptr) {
-    const LargestOp largest =
-        FindLargestOp(compiled.graph, compiled.locations, compiled.arena.steps);
+    const LargestOp largest = FindLargestOp(compiled.graph, compiled.locations,
+                                            compiled.arena.steps, options.arena.outside);
     if (largest.op != kNone) memory.largest_op = compiled.graph.op(largest.op).name;
     memory.largest_op_bytes = largest.bytes;
   }

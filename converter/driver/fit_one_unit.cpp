@@ -109,6 +109,7 @@ OneUnitFitter::OneUnitFitter(const Graph& graph, const CompileOptions& options,
   split_options_.work_budget = std::max(options.time_limit.Within(split.work_budget, kPatchSeconds),
                                         split.work_budget / kLeastShare);
   split_options_.in_place = InPlaceInputsOf(options);
+  split_options_.outside = options.arena.outside;
   if (split.most_slowdown > 0) split_options_.prices = PricesOf(board_);
 }
 

@@ -306,6 +306,25 @@ std::vector<OpBesideAccelerator> OpsBeside(const Compiled& compiled, const Unit&
   return ops;
 }
 
+/// Takes inputs that the caller keeps, or hands in, out of the memory that is planned.
+Status TakeOutside(const ConvertOptions& options, Graph& graph, CompileOptions& compile,
+                   Conversion& conversion) {
+  if (options.input_from.empty()) return {};
+  if (NeedsSchedule(options.board)) {
+    return UsageError("--input-from is for boards on which one unit runs all ops, not for '{}'",
+                      options.board.name);
+  }
+  TENON_ASSIGN_OR_RETURN(compile.arena.outside, TakeInputsOutside(graph, options.input_from));
+  for (size_t i = 0; i < options.input_from.size(); ++i) {
+    const InputFrom& from = options.input_from[i];
+    const Tensor& tensor = graph.tensor(compile.arena.outside[i].tensor);
+    conversion.outside.push_back({from.input, tensor.ByteSize(), from.rows});
+    // Ops that start together have no order in which rows could be handed in.
+    if (from.rows > 0) compile.branches.fuse = false;
+  }
+  return {};
+}
+
 Result<Conversion> ConvertWithin(Graph graph, const ConvertOptions& options) {
   const auto progress = [&](const char* phase, int index) {
     if (options.progress) options.progress(phase, index, 4);
@@ -326,6 +345,7 @@ Result<Conversion> ConvertWithin(Graph graph, const ConvertOptions& options) {
   TENON_RETURN_IF_ERROR(
       RunPhase(PassPhase::kStore, options.fuse, graph, context, conversion.passes));
   conversion.weights = std::move(context.weights);
+  TENON_RETURN_IF_ERROR(TakeOutside(options, graph, compile, conversion));
   if (options.progress) {
     compile.progress = [&](const char* what, double share) {
       options.progress(fmt::format("{} {:.0f}%", what, 100 * share), 2, 4);
@@ -336,6 +356,9 @@ Result<Conversion> ConvertWithin(Graph graph, const ConvertOptions& options) {
   Fitted& fitted = made.fitted;
   Compiled& compiled = fitted.compiled;
   const ParallelPrograms& parallel = made.parallel;
+  if (!options.input_from.empty() && made.programs.size() > 1) {
+    return UsageError("--input-from is for plans of one program: leave out --parallel");
+  }
 
   progress("writing", 3);
   EmitOptions emit;

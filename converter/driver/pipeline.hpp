@@ -14,6 +14,7 @@
 #include "converter/board/board.hpp"
 #include "converter/code/segment_code.hpp"
 #include "converter/driver/fit.hpp"
+#include "converter/driver/outside_inputs.hpp"
 #include "converter/driver/parallel_programs.hpp"
 #include "converter/driver/tie_states.hpp"
 #include "converter/import/import_options.hpp"
@@ -32,6 +33,7 @@ struct ConvertOptions {
   bool fuse = true;
   std::vector<TiedState> states;              ///< outputs whose values inputs find in the next run
   std::vector<InputFormat> input_formats;     ///< for inputs that devices deliver in another format
+  std::vector<InputFrom> input_from;          ///< inputs that lie in memory of the caller's own
   WeightsForm weights = WeightsForm::kModel;  ///< how weights of ops in f32 are stored
   std::optional<QuantizeOptions> quantize;    ///< makes a float model compute with integers
   /// Of its kernel options only pins and backends are read, and its profile is ignored: the rest
@@ -58,12 +60,20 @@ struct OpBesideAccelerator {
   std::string reason;   ///< why the accelerator does not
 };
 
+/// An input that lies in memory of the caller's own, or comes by rows.
+struct OutsideInputReport {
+  std::string input;
+  int64_t bytes = 0;
+  int32_t rows = 0;  ///< at a time; 0: all of it is in memory
+};
+
 struct Conversion : CompileReport {
   std::vector<uint8_t> plan;
   std::string graph_text;             ///< the final graph, for -v
   std::vector<std::string> warnings;  ///< of the importer
   std::vector<PassReport> passes;
   WeightsReport weights;
+  std::vector<OutsideInputReport> outside;
   SplitReport op_splits;
   MemorySplit chain_splits;
   bool lean_kernels = false;  ///< see Fitted::lean

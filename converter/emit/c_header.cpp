@@ -69,7 +69,12 @@ std::string PortsMacros(const ProgramView& program, const std::string& macro) {
       "#define {}_INPUT_COUNT {}\n",
       macro, program.input_count());
   for (size_t i = 0; i < program.input_count(); ++i) {
-    text += PortMacros(program, program.input(i), fmt::format("{}_INPUT_{}", macro, i));
+    const std::string prefix = fmt::format("{}_INPUT_{}", macro, i);
+    text += PortMacros(program, program.input(i), prefix);
+    // Memory that the program keeps the input in.
+    const StorageInfo storage = program.storage(program.tensor_storage(program.input(i).tensor));
+    if (program.arena_use(storage.index) == ArenaUse::kPlanned) continue;
+    text += fmt::format("#define {}_ARENA {}\n", prefix, storage.index);
   }
   text += fmt::format("#define {}_OUTPUT_COUNT {}\n", macro, program.output_count());
   for (size_t i = 0; i < program.output_count(); ++i) {

@@ -67,9 +67,21 @@ Status ProgramWriter::NumberWorkers() {
   return InternalError("the workers run {} of {} steps", scheduled, steps);
 }
 
+/// The graph's input that is this tensor.
+const Graph::Port& ProgramWriter::PortOf(TensorId input) const {
+  const std::vector<Graph::Port>& ports = graph_.inputs();
+  return *std::find_if(ports.begin(), ports.end(),
+                       [input](const Graph::Port& port) { return port.tensor == input; });
+}
+
 void ProgramWriter::NameSpaces() {
   arenas_ = arena_.arenas;
   if (arenas_.empty()) arenas_ = {{"", arena_.bytes, arena_.lower_bound, false}};
+  for (const OutsideInput& input : arena_.outside) {
+    const int64_t bytes = graph_.tensor(input.tensor).ByteSize();
+    const char* const kind = input.rows > 0 ? "rows:" : "input:";
+    arenas_.push_back({kind + PortOf(input.tensor).name, bytes, bytes, true});
+  }
   for (const PlannedArena& arena : arenas_) tables_.SpaceIndex(arena.space);
   tables_.SpaceIndex(tables_.constants_space);
 }
@@ -88,6 +100,13 @@ void ProgramWriter::NumberStorages() {
         static_cast<uint64_t>(on_chip ? 0 : storage.offset), static_cast<uint64_t>(storage.bytes),
         on_chip ? SegmentWith(storage.root) : static_cast<uint16_t>(storage.arena),
         on_chip ? fb::StorageHome::device : fb::StorageHome::arena);
+  }
+  size_t arena = arenas_.size() - arena_.outside.size();
+  for (const OutsideInput& input : arena_.outside) {
+    storage_of_root_[input.tensor] = static_cast<uint32_t>(storages_.size());
+    storages_.emplace_back(uint64_t{0}, static_cast<uint64_t>(arenas_[arena].bytes),
+                           static_cast<uint16_t>(arena), fb::StorageHome::arena);
+    ++arena;
   }
 }
 
@@ -367,11 +386,18 @@ ProgramWriter::Offsets<fb::Worker> ProgramWriter::WriteWorkers(const Steps& in_o
 
 ProgramWriter::Offsets<fb::Arena> ProgramWriter::WriteArenas() {
   Offsets<fb::Arena> arenas;
+  const size_t planned = arenas_.size() - arena_.outside.size();
   for (const PlannedArena& arena : arenas_) {
-    arenas.push_back(fb::CreateArena(builder_, tables_.SpaceIndex(arena.space),
-                                     static_cast<uint64_t>(arena.bytes), tables_.arena_alignment,
-                                     static_cast<uint64_t>(arena.lower_bound),
-                                     static_cast<uint16_t>(arena.slots)));
+    fb::ArenaUse use = fb::ArenaUse::planned;
+    uint32_t alignment = tables_.arena_alignment;
+    if (arenas.size() >= planned) {  // as memory that is bound to a port
+      const OutsideInput& input = arena_.outside[arenas.size() - planned];
+      use = input.rows > 0 ? fb::ArenaUse::rows : fb::ArenaUse::input;
+      alignment = static_cast<uint32_t>(DTypeBytes(graph_.tensor(input.tensor).dtype));
+    }
+    arenas.push_back(fb::CreateArena(
+        builder_, tables_.SpaceIndex(arena.space), static_cast<uint64_t>(arena.bytes), alignment,
+        static_cast<uint64_t>(arena.lower_bound), static_cast<uint16_t>(arena.slots), use));
   }
   return arenas;
 }

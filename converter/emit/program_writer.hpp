@@ -71,6 +71,7 @@ class ProgramWriter {
       flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<tenon::plan::SegmentCode>>>;
 
   [[nodiscard]] Status NumberWorkers();
+  [[nodiscard]] const Graph::Port& PortOf(TensorId input) const;
   void NameSpaces();
   void NumberStorages();
   [[nodiscard]] uint16_t SegmentWith(TensorId root) const;

@@ -23,6 +23,7 @@ class ArenaPlanner {
       if (!locations.elided[static_cast<size_t>(id)]) plan_.steps.push_back(id);
     }
     chains_.SetGroups(options.groups);
+    plan_.outside = options.outside;
     end_ = static_cast<int64_t>(plan_.steps.size());
   }
 
@@ -45,7 +46,9 @@ class ArenaPlanner {
  private:
   [[nodiscard]] TensorId Root(TensorId id) const { return locations_.at(id).root; }
 
+  /// Returns kNoStorage for an outside input.
   size_t StorageOf(TensorId id) {
+    if (IsOutside(options_.outside, Root(id))) return kNoStorage;
     size_t& storage = storage_of_root_[static_cast<size_t>(Root(id))];
     if (storage == kNoStorage) storage = chains_.AddRoot(Root(id));
     return storage;
@@ -53,7 +56,8 @@ class ArenaPlanner {
 
   void Touch(TensorId id, int64_t step) {
     if (id == kNone || graph_.tensor(Root(id)).IsConstant()) return;
-    chains_.Touch(StorageOf(id), step);
+    const size_t storage = StorageOf(id);
+    if (storage != kNoStorage) chains_.Touch(storage, step);
   }
 
   void MeasureLifetimes() {
@@ -123,35 +127,39 @@ bool MayTakeOver(const Graph& graph, const Locations& locations, const Op& op, s
 
 }  // namespace
 
-std::vector<size_t> HandOverInputs(const Graph& graph, const Locations& locations, const Op& op) {
+std::vector<size_t> HandOverInputs(const Graph& graph, const Locations& locations, const Op& op,
+                                   const OutsideInputs& outside) {
   std::vector<size_t> inputs;
   const uint32_t allowed = AllowedInputs(op);
   if (allowed == 0 || op.outputs.size() != 1 || locations.at(op.outputs[0]).root != op.outputs[0]) {
     return inputs;
   }
   for (size_t i = 0; i < op.inputs.size() && i < 32; ++i) {
-    if ((allowed >> i & 1U) != 0 && MayTakeOver(graph, locations, op, i)) inputs.push_back(i);
+    if ((allowed >> i & 1U) == 0 || !MayTakeOver(graph, locations, op, i)) continue;
+    if (!IsOutside(outside, locations.at(op.inputs[i]).root)) inputs.push_back(i);
   }
   return inputs;
 }
 
 LargestOp FindLargestOp(const Graph& graph, const Locations& locations,
-                        const std::vector<OpId>& steps) {
+                        const std::vector<OpId>& steps, const OutsideInputs& outside) {
   LargestOp largest;
   for (const OpId id : steps) {
     const Op& op = graph.op(id);
     std::vector<TensorId> roots;
     for (const auto* operands : {&op.inputs, &op.outputs}) {
       for (const TensorId operand : *operands) {
-        if (operand == kNone || graph.tensor(locations.at(operand).root).IsConstant()) continue;
-        roots.push_back(locations.at(operand).root);
+        if (operand == kNone) continue;
+        const TensorId root = locations.at(operand).root;
+        if (graph.tensor(root).IsConstant() || IsOutside(outside, root)) continue;
+        roots.push_back(root);
       }
     }
     SortAndUnique(roots);
     int64_t bytes = op.workspace_bytes;
     for (const TensorId root : roots) bytes += graph.tensor(root).ByteSize();
     // The output then has the bytes of that input.
-    if (!HandOverInputs(graph, locations, op).empty()) {
+    if (!HandOverInputs(graph, locations, op, outside).empty()) {
       bytes -= graph.tensor(op.outputs[0]).ByteSize();
     }
     if (bytes > largest.bytes) largest = {id, bytes};

@@ -8,6 +8,7 @@
 
 #include "converter/ir/graph.hpp"
 #include "converter/ir/locations.hpp"
+#include "converter/ir/outside_inputs.hpp"
 #include "converter/solve/place/place.hpp"
 #include "runtime/base/round_up.hpp"
 
@@ -43,7 +44,8 @@ struct PlannedArena {
 
 struct ArenaPlan {
   std::vector<OpId> steps;               ///< ops that execute, in order
-  std::vector<PlannedStorage> storages;  ///< all but constants
+  std::vector<PlannedStorage> storages;  ///< all but constants and outside inputs
+  OutsideInputs outside;                 ///< an arena each, behind those of `arenas`
   std::vector<PlannedArena> arenas;      ///< empty: one, of `bytes` and `lower_bound`
   std::vector<int> in_place;             ///< by OpId: input that output 0 takes over, or -1
   int64_t bytes = 0;
@@ -59,14 +61,15 @@ struct ArenaOptions {
   PlaceOptions place = {};
   /// As ArenaPlan::groups. Ops of a group are neighbours in the graph's order of executed ops.
   std::vector<std::vector<OpId>> groups = {};
+  OutsideInputs outside = {};
 };
 
 /// Returns the inputs whose bytes the op's output may take over where the order allows it, that is,
 /// where the op is the last to use them and the first to use the output. That is safe because the
 /// op reads each element before it writes the one in its place. Ascending; the first possible one
-/// is taken.
+/// is taken. None of `outside`: that memory is only read.
 [[nodiscard]] std::vector<size_t> HandOverInputs(const Graph& graph, const Locations& locations,
-                                                 const Op& op);
+                                                 const Op& op, const OutsideInputs& outside = {});
 
 /// What one op needs at once: the storages that it uses, whole, and its workspace.
 struct LargestOp {
@@ -77,7 +80,8 @@ struct LargestOp {
 /// Returns the op of `steps` that needs most, where it takes over an input if it may. No order of
 /// these ops, and no program that runs them again or moves tensors between them, needs less.
 [[nodiscard]] LargestOp FindLargestOp(const Graph& graph, const Locations& locations,
-                                      const std::vector<OpId>& steps);
+                                      const std::vector<OpId>& steps,
+                                      const OutsideInputs& outside = {});
 
 [[nodiscard]] ArenaPlan PlanArena(const Graph& graph, const Locations& locations,
                                   const ArenaOptions& options);

@@ -340,6 +340,10 @@ Json DecisionsJson(const Conversion& conversion) {
   if (!memory.largest_op.empty()) {
     json["memory"]["largest_op"] = {{"op", memory.largest_op}, {"bytes", memory.largest_op_bytes}};
   }
+  for (const OutsideInputReport& input : conversion.outside) {
+    json["memory"]["outside"].push_back(
+        {{"input", input.input}, {"bytes", input.bytes}, {"rows", input.rows}});
+  }
   if (conversion.cut_short) json["cut_short"] = true;
   if (conversion.relaxed_limit > 0) json["memory"]["relaxed_limit"] = conversion.relaxed_limit;
   json["memory"]["program"] = ProgramJson(conversion.program);

@@ -63,6 +63,11 @@ class Inspector {
     return kModes[std::min<size_t>(program.mode(), 3)];
   }
 
+  static const char* UseName(ArenaUse use) {
+    constexpr const char* kUses[] = {"planned", "input", "rows"};
+    return kUses[std::min<size_t>(static_cast<size_t>(use), 2)];
+  }
+
   [[nodiscard]] Json ProgramJson() const {
     Json json;
     json["arenas"] = Json::array();
@@ -71,7 +76,8 @@ class Inspector {
       json["arenas"].push_back({{"space", plan_.space_name(arena.space)},
                                 {"bytes", arena.bytes},
                                 {"lower_bound", arena.lower_bound},
-                                {"slots", arena.slots}});
+                                {"slots", arena.slots},
+                                {"use", UseName(program_.arena_use(i))}});
     }
     json["tensors"] = Json::array();
     for (size_t i = 0; i < program_.tensor_count(); ++i) json["tensors"].push_back(TensorJson(i));

@@ -241,6 +241,11 @@ std::string Summary(const Conversion& conversion, bool verbose) {
   for (const ArenaBeside& arena : memory.beside) {
     text += fmt::format("{}: arena {} bytes, which ops work in too\n", arena.space, arena.bytes);
   }
+  for (const OutsideInputReport& input : conversion.outside) {
+    const std::string where = input.rows > 0 ? fmt::format("by {} row(s) at a time", input.rows)
+                                             : "in memory of the caller's own";
+    text += fmt::format("input {}: {} bytes {}\n", input.input, input.bytes, where);
+  }
   AddInputFormats(conversion.passes, text);
   AddWeights(conversion.weights, text);
   AddSplits(conversion, text);

@@ -16,10 +16,12 @@ constexpr Index kNoStorageIndex = UINT32_MAX;
 
 class ProblemMaker {
  public:
-  ProblemMaker(const Graph& graph, const Locations& locations, const StepTimes& times)
+  ProblemMaker(const Graph& graph, const Locations& locations, const StepTimes& times,
+               const OutsideInputs& outside)
       : graph_(graph),
         locations_(locations),
         times_(times),
+        outside_(outside),
         storage_of_(locations.tensors.size(), kNoStorageIndex) {}
 
   StepsOfGraph Run() {
@@ -42,7 +44,7 @@ class ProblemMaker {
       storage.may_move = times_.out != nullptr && !is_port[s] && IsSeenFromRoot(s);
     }
     for (RepeatableOp& op : result_.problem.ops) {
-      op.may_repeat = op.writes.size() == 1 && writers_[op.writes[0]] == 1 &&
+      op.may_repeat = op.may_repeat && op.writes.size() == 1 && writers_[op.writes[0]] == 1 &&
                       !is_port[op.writes[0]] &&
                       std::find(op.reads.begin(), op.reads.end(), op.writes[0]) == op.reads.end();
     }
@@ -54,6 +56,7 @@ class ProblemMaker {
     const Op& op = graph_.op(id);
     RepeatableOp made;
     made.time = times_.run(op);
+    made.may_repeat = !TakesRows(op);  // rows come once
     made.workspace = PaddedBytes(op.workspace_bytes);
     for (const TensorId input : op.inputs) Use(input, made.reads);
     for (const TensorId output : op.outputs) Use(output, made.writes);
@@ -64,17 +67,24 @@ class ProblemMaker {
       const Index s = input == kNone ? kNoStorageIndex : Find(input);
       if (s != kNoStorageIndex) read_[s].push_back(input);
     }
-    for (const size_t input : HandOverInputs(graph_, locations_, op)) {
+    for (const size_t input : HandOverInputs(graph_, locations_, op, outside_)) {
       made.hand_overs.push_back({Find(op.inputs[input]), Find(op.outputs[0])});
     }
     result_.ops.push_back(id);
     result_.problem.ops.push_back(std::move(made));
   }
 
+  [[nodiscard]] bool TakesRows(const Op& op) const {
+    return std::any_of(outside_.begin(), outside_.end(), [&](const OutsideInput& input) {
+      return input.rows > 0 && !op.inputs.empty() && op.inputs[0] != kNone &&
+             locations_.at(op.inputs[0]).root == input.tensor;
+    });
+  }
+
   void Use(TensorId id, std::vector<Index>& storages) {
     if (id == kNone) return;
     const TensorId root = locations_.at(id).root;
-    if (graph_.tensor(root).IsConstant()) return;
+    if (graph_.tensor(root).IsConstant() || IsOutside(outside_, root)) return;
     Index& s = storage_of_[static_cast<size_t>(root)];
     if (s == kNoStorageIndex) {
       s = static_cast<Index>(result_.roots.size());
@@ -113,6 +123,7 @@ class ProblemMaker {
   const Graph& graph_;
   const Locations& locations_;
   const StepTimes& times_;
+  const OutsideInputs& outside_;
   StepsOfGraph result_;
   std::vector<Index> storage_of_;            ///< by root
   std::vector<int> writers_;                 ///< by storage: ops
@@ -283,8 +294,8 @@ class StepsWriter {
 }  // namespace
 
 StepsOfGraph MakeStepsProblem(const Graph& graph, const Locations& locations,
-                              const StepTimes& times) {
-  return ProblemMaker(graph, locations, times).Run();
+                              const StepTimes& times, const OutsideInputs& outside) {
+  return ProblemMaker(graph, locations, times, outside).Run();
 }
 
 Result<RanSteps> RunSteps(Graph& graph, const Locations& locations, const StepsOfGraph& problem,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "converter/ir/locations.hpp"
+#include "converter/ir/outside_inputs.hpp"
 #include "converter/solve/program/memory_steps.hpp"
 #include "converter/status.hpp"
 
@@ -28,9 +29,10 @@ struct StepTimes {
 /// Makes the problem. Requires: kernels chosen, layouts assigned, locations known. Tensors that are
 /// windows on one storage share it. An op may run again if it alone writes all of a storage that
 /// is no port of the graph; a storage may move if it is no port and all tensors on it that ops read
-/// can be seen as views of its root.
+/// can be seen as views of its root. Inputs of `outside` are in no storage.
 [[nodiscard]] StepsOfGraph MakeStepsProblem(const Graph& graph, const Locations& locations,
-                                            const StepTimes& times);
+                                            const StepTimes& times,
+                                            const OutsideInputs& outside = {});
 
 /// What RunSteps has made.
 struct RanSteps {

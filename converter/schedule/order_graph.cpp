@@ -13,9 +13,10 @@ constexpr Index kNoIndex = UINT32_MAX;
 
 class ProblemMaker {
  public:
-  ProblemMaker(const Graph& graph, const Locations& locations)
+  ProblemMaker(const Graph& graph, const Locations& locations, const OutsideInputs& outside)
       : graph_(graph),
         locations_(locations),
+        outside_(outside),
         storage_of_(locations.tensors.size(), kNoIndex),
         writers_(locations.tensors.size()) {}
 
@@ -61,11 +62,12 @@ class ProblemMaker {
     const Op& op = graph_.op(id);
     MemoryNode node;
     node.predecessors = WritersOfInputs(op);
+    FollowRows(op, node.predecessors);
     for (const TensorId input : op.inputs) Touch(node, input);
     for (const TensorId output : op.outputs) Touch(node, output);
     SortAndUnique(node.storages);
     node.transient_bytes = PaddedBytes(op.workspace_bytes);
-    for (const size_t input : HandOverInputs(graph_, locations_, op)) {
+    for (const size_t input : HandOverInputs(graph_, locations_, op, outside_)) {
       node.hand_overs.push_back({StorageOf(op.inputs[input]), StorageOf(op.outputs[0])});
     }
     const auto number = static_cast<Index>(result_.steps.size());
@@ -74,8 +76,25 @@ class ProblemMaker {
     result_.problem.nodes.push_back(std::move(node));
   }
 
+  /// Rows are copied in the order in which they come.
+  void FollowRows(const Op& op, std::vector<Index>& predecessors) {
+    if (op.inputs.empty() || op.inputs[0] == kNone) return;
+    const TensorId root = locations_.at(op.inputs[0]).root;
+    for (const OutsideInput& input : outside_) {
+      if (input.rows == 0 || input.tensor != root) continue;
+      const auto [last, first] =
+          last_rows_.try_emplace(root, static_cast<Index>(result_.steps.size()));
+      if (first) return;
+      predecessors.push_back(last->second);
+      SortAndUnique(predecessors);
+      last->second = static_cast<Index>(result_.steps.size());
+    }
+  }
+
   void Touch(MemoryNode& node, TensorId id) {
-    if (id == kNone || graph_.tensor(locations_.at(id).root).IsConstant()) return;
+    if (id == kNone) return;
+    const TensorId root = locations_.at(id).root;
+    if (graph_.tensor(root).IsConstant() || IsOutside(outside_, root)) return;
     node.storages.push_back(StorageOf(id));
   }
 
@@ -95,7 +114,8 @@ class ProblemMaker {
   void AddUntouchedInputs() {
     std::vector<TensorId> roots;
     for (const Graph::Port& port : graph_.inputs()) {
-      if (FindStorage(port.tensor) == nullptr) roots.push_back(locations_.at(port.tensor).root);
+      const TensorId root = locations_.at(port.tensor).root;
+      if (FindStorage(port.tensor) == nullptr && !IsOutside(outside_, root)) roots.push_back(root);
     }
     SortAndUnique(roots);
     std::vector<TensorId> output_roots;
@@ -119,8 +139,10 @@ class ProblemMaker {
 
   const Graph& graph_;
   const Locations& locations_;
+  const OutsideInputs& outside_;
   OrderProblem result_;
   std::vector<Index> storage_of_;            ///< by root tensor
+  std::map<TensorId, Index> last_rows_;      ///< by input: the last node that copies rows of it
   std::vector<std::vector<Index>> writers_;  ///< by tensor: nodes that must be done before a reader
 };
 
@@ -162,8 +184,9 @@ class Sequencer {
 
 }  // namespace
 
-OrderProblem MakeOrderProblem(const Graph& graph, const Locations& locations) {
-  return ProblemMaker(graph, locations).Run();
+OrderProblem MakeOrderProblem(const Graph& graph, const Locations& locations,
+                              const OutsideInputs& outside) {
+  return ProblemMaker(graph, locations, outside).Run();
 }
 
 std::vector<OpId> WithElidedOps(const Graph& graph, const Locations& locations,

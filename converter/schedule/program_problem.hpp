@@ -8,6 +8,7 @@
 #include "converter/board/board.hpp"
 #include "converter/cost/cost_model.hpp"
 #include "converter/ir/locations.hpp"
+#include "converter/ir/outside_inputs.hpp"
 #include "converter/layout/assign_locations.hpp"
 #include "converter/solve/order/memory_problem.hpp"
 #include "converter/solve/time/time_problem.hpp"
@@ -27,8 +28,9 @@ struct OrderProblem {
 };
 
 /// Makes the problem. Its nodes are the ops that execute, in the graph's order; its storages are
-/// the roots of what they touch.
-[[nodiscard]] OrderProblem MakeOrderProblem(const Graph& graph, const Locations& locations);
+/// the roots of what they touch, but for those of `outside`.
+[[nodiscard]] OrderProblem MakeOrderProblem(const Graph& graph, const Locations& locations,
+                                            const OutsideInputs& outside = {});
 
 /// Returns all ops of the graph, with the executed ones in the order `steps`; an elided op comes
 /// just before the first op that needs it, or at the end. `steps` must respect the problem's

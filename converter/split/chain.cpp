@@ -18,6 +18,10 @@ Chain Chain::Prefix(size_t count) const {
   return prefix;
 }
 
+bool Chain::MayRecompute() const {
+  return std::none_of(ops.begin(), ops.end(), [](const ChainOp& op) { return op.once; });
+}
+
 const char* Name(PatchPolicy policy) {
   switch (policy) {
     case PatchPolicy::kKeepRows:

@@ -28,6 +28,7 @@ struct ChainOp {
   int64_t work = 0;                ///< multiply-accumulates and elementary ops of all rows
   uint32_t views = 0;              ///< inputs (bit mask) that share their bytes with the output
   uint32_t in_place = 0;           ///< inputs (bit mask) whose bytes the output may take over
+  bool once = false;               ///< its rows come once and in order: none can be made again
 };
 
 struct ChainTensor {
@@ -57,6 +58,8 @@ struct Chain {
   }
   /// Returns the chain of the first `count` ops only.
   [[nodiscard]] Chain Prefix(size_t count) const;
+  /// Returns true if patches may make rows again that an earlier patch has made.
+  [[nodiscard]] bool MayRecompute() const;
   /// Returns true if the tensor is read after the chain's end or is a graph output.
   [[nodiscard]] bool IsExit(size_t tensor) const { return tensors[tensor].last_use >= end(); }
   /// Returns true if the accumulator reads the tensor.

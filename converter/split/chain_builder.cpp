@@ -16,7 +16,9 @@ bool IsImage(const Shape& shape) {
 
 }  // namespace
 
-GraphOrder::GraphOrder(const Graph& graph, const InPlaceInputs& in_place) : ops(graph.OpOrder()) {
+GraphOrder::GraphOrder(const Graph& graph, const InPlaceInputs& in_place,
+                       const OutsideInputs& outside_inputs)
+    : ops(graph.OpOrder()), outside(outside_inputs) {
   for (const OpId id : ops) {
     const Op& op = graph.op(id);
     const uint32_t by_kernel = in_place ? in_place(graph, op) : 0;
@@ -65,6 +67,13 @@ uint32_t GraphOrder::ViewInputs(const Graph& graph, const Op& op) const {
   }
 }
 
+const OutsideInput* GraphOrder::TakenBy(OpId id) const {
+  const auto found = std::find_if(outside.begin(), outside.end(), [id](const OutsideInput& input) {
+    return input.rows > 0 && input.copy == id;
+  });
+  return found == outside.end() ? nullptr : &*found;
+}
+
 ChainBuilder::ChainBuilder(const Graph& graph, const GraphOrder& order, int64_t first,
                            SplitDimension dimension)
     : graph_(graph), order_(order) {
@@ -109,6 +118,10 @@ bool ChainBuilder::Add() {
     std::fill(needs.begin(), needs.end(), InputSplit{});
     int32_t granularity = 1;
     if (!row.along(call, axis, needs.data(), &granularity) || !Fits(op, needs)) continue;
+    if (const OutsideInput* input = order_.TakenBy(id)) {
+      if (axis != kRowAxis) continue;
+      granularity = input->rows;
+    }
     Append(id, call, axis, needs, granularity);
     return true;
   }
@@ -154,6 +167,7 @@ void ChainBuilder::Append(OpId id, const OpCall& call, int32_t axis,
   added.granularity = granularity;
   added.work = work.multiply_accumulates + work.elementary_ops;
   added.views = order_.ViewInputs(graph_, op);
+  added.once = order_.TakenBy(id) != nullptr;
   for (size_t i = 0; i < op.inputs.size(); ++i) {
     const int32_t tensor = TensorOf(op.inputs[i]);
     added.inputs.push_back({tensor, needs[i]});

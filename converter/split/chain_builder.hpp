@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "converter/ir/outside_inputs.hpp"
 #include "converter/split/chain.hpp"
 
 namespace tenon::converter {
@@ -16,11 +17,15 @@ using InPlaceInputs = std::function<uint32_t(const Graph& graph, const Op& op)>;
 /// The order of a graph, and each tensor's uses in it.
 struct GraphOrder {
   /// `in_place` may be empty if there are no such kernels.
-  explicit GraphOrder(const Graph& graph, const InPlaceInputs& in_place = {});
+  explicit GraphOrder(const Graph& graph, const InPlaceInputs& in_place = {},
+                      const OutsideInputs& outside_inputs = {});
 
   /// Returns the inputs (bit mask) that usually share bytes with the op's output at no cost: those
   /// of views, unless a reshape must first bring the elements into row-major order.
   [[nodiscard]] uint32_t ViewInputs(const Graph& graph, const Op& op) const;
+
+  /// Returns the input that comes by rows and that the op copies, or null.
+  [[nodiscard]] const OutsideInput* TakenBy(OpId id) const;
 
   std::vector<OpId> ops;
   std::vector<uint32_t> in_place_inputs;  ///< by position: allowed by the op's kind or a kernel
@@ -28,6 +33,7 @@ struct GraphOrder {
   /// By TensorId: true if the tensor probably has a channels-last layout, since a convolution or a
   /// pool makes it, or an op that keeps the layout of such a tensor.
   std::vector<bool> channels_last;
+  OutsideInputs outside;  ///< take none of the memory that is counted
 };
 
 /// Grows a chain op by op.

@@ -39,6 +39,7 @@ struct MemorySplitOptions {
   /// Ops that estimates may visit, some 20 nanoseconds each; not seconds, so that results repeat.
   int64_t work_budget = 100'000'000;
   InPlaceInputs in_place;  ///< kernels that work in place; may be empty
+  OutsideInputs outside;   ///< take none of the memory that is counted
   PatchPrices prices;
 };
 

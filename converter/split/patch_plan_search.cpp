@@ -38,7 +38,7 @@ MemoryPlanSearch::MemoryPlanSearch(const Graph& graph, const MemorySplitOptions&
                                    WaitingParts waiting)
     : graph_(graph),
       options_(options),
-      order_(graph, options.in_place),
+      order_(graph, options.in_place, options.outside),
       profile_(graph, order_, waiting) {
   ChooseCuts();
 }
@@ -193,6 +193,7 @@ bool MemoryPlanSearch::Cheapest(size_t from, size_t to, int64_t target, Way& bes
     int64_t least_peak = INT64_MAX;
     for (const PatchPolicy policy : options_.policies) {
       if (!chain.has_value()) break;
+      if (policy == PatchPolicy::kRecompute && !chain->MayRecompute()) continue;
       if (effort_ > kOverdraft * options_.work_budget) return found;
       const Way way{from, dimension, {1, policy}, 0, 0};
       found = TryPolicy(*chain, target, way, best, least_peak) || found;

@@ -32,6 +32,12 @@ class Groups {
     return id;
   }
 
+  /// Returns true for an input in memory of the caller's own, and for views of it.
+  bool IsOutside(TensorId id) {
+    return std::any_of(order_.outside.begin(), order_.outside.end(),
+                       [&](const OutsideInput& input) { return Root(input.tensor) == Root(id); });
+  }
+
  private:
   static TensorId& At(std::vector<TensorId>& values, TensorId id) {
     return values[static_cast<size_t>(id)];
@@ -51,7 +57,7 @@ class Groups {
   /// A graph input is never a part of something else.
   [[nodiscard]] bool IsJoined(TensorId part, int64_t position) {
     constexpr int64_t kLongWait = 4;  // ops
-    if (!MayLieInside(part)) return false;
+    if (!MayLieInside(part) || IsOutside(part)) return false;
     const int64_t last_read = read_[static_cast<size_t>(part)];
     const bool waits = last_read >= 0 && position - last_read > kLongWait;
     has_waiting_parts_ = has_waiting_parts_ || waits;
@@ -70,6 +76,7 @@ class Groups {
     for (size_t i = 0; i < op.inputs.size() && i < 32; ++i) {
       const TensorId id = op.inputs[i];
       if ((allowed >> i & 1U) == 0 || id == kNone || !MayLieInside(id)) continue;
+      if (IsOutside(id)) continue;
       const Tensor& input = graph_.tensor(id);
       if (input.shape != output.shape || input.dtype != output.dtype) continue;
       if (order_.last_use[static_cast<size_t>(id)] != position) continue;
@@ -100,6 +107,7 @@ LiveProfile::LiveProfile(const Graph& graph, const GraphOrder& order, WaitingPar
   const auto steps = static_cast<int64_t>(order.ops.size());
   std::vector<Lifetime> lifetimes(order.last_use.size());
   const auto touch = [&](TensorId id, int64_t position) {
+    if (groups.IsOutside(id)) return;
     Lifetime& storage = lifetimes[static_cast<size_t>(groups.Root(id))];
     storage.begin = std::min(storage.begin, position);
     storage.last = std::max({storage.last, order.last_use[static_cast<size_t>(id)], position});
@@ -139,6 +147,7 @@ void LiveProfile::FindStorages(const Graph& graph, const GraphOrder& order, Wait
   Groups groups(graph, order, waiting, /*in_place=*/false);
   storages.resize(order.last_use.size());
   const auto touch = [&](TensorId id, int64_t position) {
+    if (groups.IsOutside(id)) return;
     Storage& storage = storages[static_cast<size_t>(groups.Root(id))];
     storage.begin = std::min(storage.begin, position);
     storage.bytes = std::max(storage.bytes, graph.tensor(id).ByteSize());

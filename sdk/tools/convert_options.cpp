@@ -239,6 +239,10 @@ ConvertRequest ToRequest(const ConvertCommand& options) {
     request.input_formats.push_back(SplitAssignment(argument, "--input-format"));
     record("input-format", argument);
   }
+  for (const std::string& argument : options.input_from) {
+    request.input_from.push_back(SplitAssignment(argument, "--input-from"));
+    record("input-from", argument);
+  }
   if (request.align_corners != ConvertRequest{}.align_corners) {
     record("align-corners", request.align_corners);
   }
@@ -334,6 +338,13 @@ void AddConvertOptions(CLI::App& command, ConvertCommand& options) {
   command
       .add_option("--memory-limit", options.memory_limits,
                   "SPACE=BYTES (K, M, G): hard limit, instead of the board's")
+      ->allow_extra_args(false)
+      ->group("Memory");
+  command
+      .add_option("--input-from", options.input_from,
+                  "NAME=memory: an input lies in memory of the firmware's own, which runs only "
+                  "read; NAME=rows:N: the firmware may hand it in, N rows at a time. The plan has "
+                  "an arena for it alone")
       ->allow_extra_args(false)
       ->group("Memory");
   command
