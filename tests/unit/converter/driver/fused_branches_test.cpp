@@ -183,7 +183,8 @@ TEST_CASE("Fused branches: random graphs on OpenCL give the same bits") {
   CHECK(groups > 3);
 }
 
-TEST_CASE("Fused branches: on OpenCL a channel shuffle's halves and enlarged images are one start") {
+TEST_CASE(
+    "Fused branches: on OpenCL a channel shuffle's halves and enlarged images are one start") {
   auto graph = converter::ParseGraph(
       "input %x: f32[1,16,12,12]\n"
       "const %a: i64[4] = [0, 2, 4, 6]\n"
