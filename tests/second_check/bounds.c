@@ -167,11 +167,12 @@ static bool check_state(struct program* program, uint32_t index) {
   }
   const struct tensor* a = &program->tensors[read];
   const struct tensor* b = &program->tensors[write];
-  bool fits = a->dtype == b->dtype && flat_same(program->flat, a->dims, b->dims) &&
-              program->storages[a->storage].bytes > 0;
+  /* Of a storage that both lie in, `write` is the end. */
+  const uint64_t bytes = program->storages[a->storage].bytes - b->offset;
+  bool fits = a->dtype == b->dtype && flat_same(program->flat, a->dims, b->dims) && bytes > 0;
   if (fits && initial != NOTHING) {
     fits = initial < program->storage_list.count && program->storages[initial].home == 1 &&
-           program->storages[initial].bytes == program->storages[a->storage].bytes;
+           program->storages[initial].bytes == bytes;
   }
   return fits || refuse(program, SECOND_BOUNDS, "state of two types, or of another size", index);
 }

@@ -31,7 +31,7 @@ static const struct field fields[] = {
     /* PROGRAM */ NAME, U8, OF(ARENA), {WORDS, 6, true}, OF(TENSOR), OF(OP), OF(WORKER),
     OF(SEGMENT), MAYBE_OF(CHANNEL), OF(STAGE), OF(PORT), OF(PORT), {WORDS, 3, false},
     MAYBE_OF(GROUP),
-    /* ARENA */ U16, U64, U32, U64, U16,
+    /* ARENA */ U16, U64, U32, U64, U16, U8,
     /* TENSOR */ NOTE, U8, U8, U32, U64, LIST, LIST,
     /* OP */ NOTE, U16, U16, LIST, LIST, MAYBE_LIST, U32, U32, U32, U32,
     /* WORKER */ OF(STEP), NOTE,
@@ -42,7 +42,7 @@ static const struct field fields[] = {
     /* CHANNEL */ U16, U16, LIST, U16, U16,
     /* STAGE */ U16,
     /* PORT */ NAME, U32, U32, U32};
-static const uint32_t field_counts[TABLES] = {12, 1, 6, 2, 14, 5, 7, 10, 2, 2, 6, 8, 4, 5, 1, 4};
+static const uint32_t field_counts[TABLES] = {12, 1, 6, 2, 14, 6, 7, 10, 2, 2, 6, 8, 4, 5, 1, 4};
 // clang-format on
 
 static struct field field_of(enum table table, uint32_t index) {

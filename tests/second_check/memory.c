@@ -179,12 +179,10 @@ static bool check_writer(struct memory* memory, uint32_t storage, const struct u
     return refuse(memory->program, SECOND_OVERLAP, "a workspace is used elsewhere: tensor",
                   use->tensor);
   }
-  for (uint32_t i = memory->begin[storage]; use->op == CALLER && i < memory->begin[storage + 1];
-       ++i) {
-    if (memory->uses[i].writes && &memory->uses[i] != use) {
-      return refuse(memory->program, SECOND_OVERLAP, "an input's storage is written: tensor",
-                    memory->uses[i].tensor);
-    }
+  if (use->op != CALLER &&
+      memory->program->arenas[memory->program->storages[storage].index].use != 0) {
+    return refuse(memory->program, SECOND_OVERLAP, "written where only the caller does: tensor",
+                  use->tensor);
   }
   return walk(memory, use, mark);
 }

@@ -58,6 +58,7 @@ static void read_arenas(struct program* program) {
     arena->bytes = flat_value(flat, table, 1, 8, 0);
     arena->alignment = (uint32_t)flat_value(flat, table, 2, 4, 0);
     arena->slots = (uint32_t)flat_value(flat, table, 4, 2, 1);
+    arena->use = (uint32_t)flat_value(flat, table, 5, 1, 0);
     arena->channel = arena->stage = NOTHING;
   }
   for (uint32_t i = 0; i < program->storage_list.count; ++i) {

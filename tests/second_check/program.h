@@ -14,6 +14,7 @@
 struct arena {
   uint64_t bytes;
   uint32_t alignment, space, slots;
+  uint32_t use;     /* 0: ops write there; else the caller alone does */
   uint32_t channel; /* whose ring it is, or NOTHING */
   uint32_t stage;   /* of a pipeline's that uses it alone, or NOTHING */
 };
