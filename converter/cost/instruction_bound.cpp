@@ -74,6 +74,20 @@ KernelCallFacts FactsOf(const ProgramView& program, const OpInfo& op) {
   return facts;
 }
 
+/// What keeping the states takes after a run: MoveBytes (runtime/engine/plan_memory.hpp) copies
+/// words.
+int64_t MostForStates(const ProgramView& program) {
+  constexpr int64_t kPerState = 120;
+  constexpr int64_t kPerWord = 6;
+  int64_t most = 0;
+  for (size_t i = 0; i < program.state_count(); ++i) {
+    const TensorInfo written = program.tensor(program.state(i).write);
+    const auto bytes = program.storage(written.storage).bytes - written.offset;
+    most += kPerState + kPerWord * (static_cast<int64_t>(bytes) / 4 + 3);
+  }
+  return most;
+}
+
 }  // namespace
 
 std::optional<InstructionBound> BoundInstructions(const PlanView& plan,
@@ -85,6 +99,7 @@ std::optional<InstructionBound> BoundInstructions(const PlanView& plan,
   run.model = "run";
   run.Add("start", 1);
   bound.most = MostOf(table, run);
+  if (bound.most) *bound.most += MostForStates(program);
   for (size_t i = 0; i < program.op_count(); ++i) {
     const ProfileOperands operands(plan, program, i);
     InstructionBound::Op& op = bound.ops.emplace_back();

@@ -7,8 +7,7 @@ namespace {
 
 /// True of a row-major array of `bytes`, in an arena. The plan check has proven that the tensor has
 /// less than 2^31 elements.
-[[gnu::noinline]] bool IsArray(const ProgramView& program, const TensorInfo& tensor,
-                               PlanBytes bytes) {
+bool IsArray(const ProgramView& program, const TensorInfo& tensor, PlanBytes bytes) {
   const StorageInfo storage = program.storage(tensor.storage);
   uint32_t elements = 1;
   bool is_row_major = true;
