@@ -42,7 +42,11 @@ struct DepthwiseForm {
 /// Describes a run of output pixels of one row, for one block of channels.
 struct DepthwiseCall {
   const DepthwiseTap* taps;  ///< [groups][group]; row-major, or column-major with `is_column`
-  const uint8_t* padding;    ///< [channels]: what a tap reads in columns outside the input
+  // Of `depthwise_window`, which reads these instead of the taps:
+  const uint8_t* window;  ///< what the first tap reads
+  int64_t window_step;    ///< bytes from tap to tap
+  int window_taps;
+  const uint8_t* padding;  ///< [channels]: what a tap reads in columns outside the input
   /// The order is [groups][vectors][lanes][4][group]; the bias and all arrays below it are
   /// [vectors][lanes][4] of the block.
   const void* weights;
@@ -164,6 +168,9 @@ struct ByteRoutines {
   const char* name;  ///< "avx512"
   DepthwiseForm depthwise_form;
   void (*depthwise)(const DepthwiseCall& call);
+  /// Computes one pixel whose window lies inside the input and has evenly spaced taps, as that of a
+  /// streaming convolution. Null: `depthwise` does it as well.
+  void (*depthwise_window)(const DepthwiseCall& call);
   void (*lookup)(const LookupCall& call);
   void (*binary)(const BinaryCall& call);
   void (*quantize)(const QuantizeCall& call);

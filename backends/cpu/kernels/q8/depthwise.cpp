@@ -92,16 +92,10 @@ void SetTaps(const Depthwise& state, int row, int first, RowTaps& taps) {
            weights.padding + first, top, taps.taps, taps.count);
 }
 
-void RunItem(const Depthwise& state, int item, RowTaps& taps) {
+/// Sets what the calls for a block have in common, wherever it reads and writes.
+void SetBlock(const Depthwise& state, const ChannelBlock& block, DepthwiseCall& call) {
   const DepthwiseWeights& weights = *state.weights;
   const DepthwiseForm& form = weights.routines->depthwise_form;
-  const TensorView& y = *state.y;
-  const ChannelBlock block = weights.BlockAt(item % weights.blocks);
-  const int row = item / weights.blocks % y.dims[2];
-  const int64_t image = item / weights.blocks / y.dims[2];
-  SetTaps(state, item / weights.blocks, block.first, taps);
-  DepthwiseCall call;
-  call.taps = taps.taps;
   call.padding = weights.padding + block.first;
   call.weights =
       weights.weights + int64_t{block.first} * weights.groups * form.group * (form.is_byte ? 1 : 2);
@@ -111,12 +105,6 @@ void RunItem(const Depthwise& state, int item, RowTaps& taps) {
   call.half = weights.half + block.first;
   call.right = weights.right + block.first;
   call.away = weights.away + block.first;
-  call.y = y.As<uint8_t>() + image * y.strides[0] + int64_t{row} * y.strides[2] + block.first;
-  call.y_step = y.strides[3];
-  call.columns = state.columns.input;
-  call.first = -state.columns.pad;
-  call.stride = state.columns.stride;
-  call.pixels = y.dims[3];
   call.groups = weights.groups;
   call.block = block.width;
   call.channels = block.channels;
@@ -124,7 +112,60 @@ void RunItem(const Depthwise& state, int item, RowTaps& taps) {
   call.fixed_point = state.fixed_point;
   call.x_flip = state.x_flip;
   call.output = state.output;
+}
+
+void RunItem(const Depthwise& state, int item, RowTaps& taps) {
+  const DepthwiseWeights& weights = *state.weights;
+  const TensorView& y = *state.y;
+  const ChannelBlock block = weights.BlockAt(item % weights.blocks);
+  const int row = item / weights.blocks % y.dims[2];
+  const int64_t image = item / weights.blocks / y.dims[2];
+  SetTaps(state, item / weights.blocks, block.first, taps);
+  DepthwiseCall call;
+  SetBlock(state, block, call);
+  call.taps = taps.taps;
+  call.y = y.As<uint8_t>() + image * y.strides[0] + int64_t{row} * y.strides[2] + block.first;
+  call.y_step = y.strides[3];
+  call.columns = state.columns.input;
+  call.first = -state.columns.pad;
+  call.stride = state.columns.stride;
+  call.pixels = y.dims[3];
   weights.routines->depthwise(call);
+}
+
+/// Returns true if each image has one window, which lies inside it and has evenly spaced taps.
+/// `step` becomes the bytes from tap to tap.
+bool IsWindow(const Depthwise& state, int64_t* step) {
+  const Axis& rows = state.rows;
+  const Axis& columns = state.columns;
+  if (state.weights->routines->depthwise_window == nullptr || state.y->dims[2] != 1 ||
+      state.y->dims[3] != 1 || rows.pad != 0 || columns.pad != 0 ||
+      (rows.kernel - 1) * rows.dilation >= rows.input ||
+      (columns.kernel - 1) * columns.dilation >= columns.input) {
+    return false;
+  }
+  const int64_t row_step = rows.dilation * state.x->strides[2];
+  const int64_t column_step = columns.dilation * state.x->strides[3];
+  *step = columns.kernel == 1 ? row_step : column_step;
+  return rows.kernel == 1 || columns.kernel == 1 || row_step == column_step * columns.kernel;
+}
+
+void RunWindows(const Depthwise& state, int64_t step) {
+  const DepthwiseWeights& weights = *state.weights;
+  DepthwiseCall call;
+  call.window_step = step;
+  call.window_taps = state.rows.kernel * state.columns.kernel;
+  for (int first = 0; first < weights.channels;) {
+    const ChannelBlock block =
+        MakeChannelBlock(first, weights.channels, weights.routines->depthwise_form.widest);
+    SetBlock(state, block, call);
+    for (int64_t image = 0; image < state.y->dims[0]; ++image) {
+      call.window = state.x->As<const uint8_t>() + image * state.x->strides[0] + first;
+      call.y = state.y->As<uint8_t>() + image * state.y->strides[0] + first;
+      weights.routines->depthwise_window(call);
+    }
+    first += block.width;
+  }
 }
 
 }  // namespace
@@ -146,6 +187,11 @@ Status DepthwiseRun(const KernelCall& call) {
   state.x_flip = FlipToU8(state.x->dtype);
   state.fixed_point = attributes.output.rounding == Rounding::kFixedPoint;
   const int64_t work = state.y->Elements() * state.rows.kernel * state.columns.kernel;
+  int64_t step = 0;
+  if (work < kSmallWork && IsWindow(state, &step)) {
+    RunWindows(state, step);
+    return OkStatus();
+  }
   ParallelFor(work < kSmallWork ? nullptr : call.parallel,
               state.y->dims[0] * state.y->dims[2] * state.weights->blocks, [&](int begin, int end) {
                 RowTaps taps;

@@ -27,6 +27,20 @@ int64_t BlocksOfRow(const PackedGemm& packed, const GemmRows& rows, int threads)
   return CeilDiv<int64_t>(rows.width, pixels);
 }
 
+/// Sets what `call` reads and writes to the pixels of block `index` of all rows.
+void SetBlock(const GemmRows& rows, int64_t blocks, int64_t index, GemmCall& call) {
+  const int64_t block = index % blocks;
+  const int64_t row = index / blocks;
+  const int64_t image = row / rows.height;
+  const int64_t in_image = row % rows.height;
+  const int64_t first = rows.width * block / blocks;
+  call.pixels = static_cast<int32_t>(rows.width * (block + 1) / blocks - first);
+  call.x = rows.x + image * rows.x_steps.image + in_image * rows.x_steps.row +
+           first * rows.x_steps.pixel;
+  call.y = rows.y + image * rows.y_steps.image + in_image * rows.y_steps.row +
+           first * rows.y_steps.pixel;
+}
+
 }  // namespace
 
 void RunGemmRows(const PackedGemm& packed, const GemmEpilogue& epilogue, const GemmRows& rows,
@@ -49,17 +63,19 @@ void RunGemmRows(const PackedGemm& packed, const GemmEpilogue& epilogue, const G
     call.epilogue = &epilogue;
     call.x_step = rows.x_steps.pixel;
     call.y_step = rows.y_steps.pixel;
+    // A few pixels in a row are one block. Finding it would take about as long as its products.
+    const bool is_one_block = row_count * blocks == 1;
     for (int item = begin; item < end; ++item) {
-      call.group = &packed.groups[item % groups];
-      const int64_t block = item / groups % blocks;
-      const int64_t row = item / groups / blocks;
-      const int64_t first = rows.width * block / blocks;
-      call.pixels = static_cast<int32_t>(rows.width * (block + 1) / blocks - first);
-      call.x = rows.x + row / rows.height * rows.x_steps.image +
-               row % rows.height * rows.x_steps.row + first * rows.x_steps.pixel;
-      call.y = rows.y + row / rows.height * rows.y_steps.image +
-               row % rows.height * rows.y_steps.row + first * rows.y_steps.pixel +
-               int64_t{call.group->first} * rows.y_bytes;
+      if (is_one_block) {
+        call.group = &packed.groups[item];
+        call.pixels = rows.width;
+        call.x = rows.x;
+        call.y = rows.y;
+      } else {
+        SetBlock(rows, blocks, item / groups, call);
+        call.group = &packed.groups[item % groups];
+      }
+      call.y += int64_t{call.group->first} * rows.y_bytes;
       packed.routines->run(call);
     }
   });

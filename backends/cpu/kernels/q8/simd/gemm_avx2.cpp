@@ -26,6 +26,40 @@ int WeightPlace(int p, int k, int) {
   return _mm256_cvtepi8_epi16(_mm_load_si128(reinterpret_cast<const __m128i*>(from)));
 }
 
+/// Writes the sums of one pixel by 32 channels: a pixel alone has registers for twice the channels,
+/// and its bytes are spread once for both halves.
+void RunWideTile(const GemmCall& call, const uint8_t* x, int first, int32_t* sums) {
+  const __m256i flip = _mm256_set1_epi32(static_cast<int32_t>(call.flip));
+  const __m256i low_bytes = _mm256_set1_epi32(0x00FF00FF);
+  const int64_t weight_step = int64_t{call.group->width} * kDepthStep;
+  const int8_t* weights = call.group->weights + int64_t{first} * kDepthStep;
+  __m256i tile[4];
+  for (int i = 0; i < 4; ++i) {
+    tile[i] = _mm256_load_si256(reinterpret_cast<const __m256i*>(call.group->bias + first) + i);
+  }
+  const int64_t depth = call.depth;
+  const int64_t last = depth < kDepthStep ? 0 : depth - kDepthStep;
+  for (int t = 0; t < call.tap_count; ++t) {
+    const uint8_t* tap = x + call.taps[t];
+    for (int64_t k = 0; k < depth; k += kDepthStep, weights += weight_step) {
+      int32_t four;
+      std::memcpy(&four, tap + (k < last ? k : last), sizeof four);
+      const __m256i bytes = _mm256_xor_si256(_mm256_set1_epi32(four), flip);
+      const __m256i even = _mm256_and_si256(bytes, low_bytes);
+      const __m256i odd = _mm256_srli_epi16(bytes, 8);
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) {
+        const int8_t* pairs = weights + i / 2 * kTileWidth * kDepthStep + i % 2 * 16;
+        tile[i] = _mm256_add_epi32(tile[i], _mm256_madd_epi16(even, LoadPairs(pairs)));
+        tile[i] = _mm256_add_epi32(tile[i], _mm256_madd_epi16(odd, LoadPairs(pairs + 32)));
+      }
+    }
+  }
+  for (int i = 0; i < 4; ++i) {
+    _mm256_store_si256(reinterpret_cast<__m256i*>(sums + first) + i, tile[i]);
+  }
+}
+
 /// Writes the sums of `kPixels` by 16 channels to `sums`, whose rows have kMostWidth entries.
 template <int kPixels>
 void RunTile(const GemmCall& call, const uint8_t* x, int first, int32_t* sums) {
@@ -138,7 +172,11 @@ void Run(const GemmCall& call) {
   const int tiles = (call.pixels + kMostPixels - 1) / kMostPixels;
   for (int tile = 0, done = 0; tile < tiles; ++tile) {
     const int pixels = (call.pixels - done) / (tiles - tile);
-    for (int first = 0; first < call.group->width; first += kTileWidth) {
+    int first = 0;
+    for (; pixels == 1 && first + 2 * kTileWidth <= call.group->width; first += 2 * kTileWidth) {
+      RunWideTile(call, x + done * call.x_step, first, sums);
+    }
+    for (; first < call.group->width; first += kTileWidth) {
       kTiles[pixels - 1](call, x + done * call.x_step, first, sums);
     }
     for (int i = 0; i < pixels; ++i) {

@@ -65,6 +65,7 @@ const ByteRoutines kGenericByteRoutines = {
     "generic",
     {/*vectors=*/1, /*group=*/1, /*is_byte=*/false, /*is_column=*/false, /*widest=*/16},
     RunDepthwise,
+    /*depthwise_window=*/nullptr,
     generic::RunLookup,
     generic::RunBinary,
     generic::RunQuantize,

@@ -201,6 +201,7 @@ const ByteRoutines kNeonByteRoutines = {
     "neon",
     {/*vectors=*/4, /*group=*/1, /*is_byte=*/false, /*is_column=*/false, /*widest=*/16},
     RunDepthwise,
+    /*depthwise_window=*/nullptr,
     RunTableLookup,
     neon::RunBinary,
     neon::RunQuantize,

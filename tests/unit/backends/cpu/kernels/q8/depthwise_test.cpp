@@ -185,6 +185,36 @@ TEST_CASE("Depthwise on bytes: 5x5, 1x1, dilated and one that is all padding's w
   });
 }
 
+TEST_CASE("Depthwise on bytes: one window in each image, as a stream's step has it") {
+  ForEachQuantizedSet([] {
+    Generator random(8);
+    for (int i = 0; i < 60; ++i) {
+      DepthwiseCase c = Case(Pick(random, 1, 100), 1, 1, 1, 0, Pick(random, 1, 2));
+      const int32_t dilation = c.conv.attributes.dilations[0];
+      c.conv.x[0] = Pick(random, 1, 2);
+      // Of one row or column as of both; beyond the window, the image may go on.
+      for (size_t k = 0; k < 2; ++k) {
+        c.conv.w[2 + k] = i % 3 == static_cast<int>(k) ? 1 : Pick(random, 1, i % 3 == 2 ? 7 : 21);
+        c.conv.x[2 + k] = (c.conv.w[2 + k] - 1) * dilation + 1 + Pick(random, 0, 1);
+        c.conv.attributes.strides[k] = 2;
+      }
+      CheckAllForms(c, random);
+    }
+  });
+}
+
+TEST_CASE("Depthwise on bytes: one window of which a part is padding") {
+  ForEachQuantizedSet([] {
+    Generator random(9);
+    for (const size_t side : {0, 1, 2, 3}) {
+      DepthwiseCase c = Case(60, 5, 5, 2, 0);
+      c.conv.x[2 + side % 2] = 4;
+      c.conv.attributes.pads[side] = 1;
+      CheckAllForms(c, random);
+    }
+  });
+}
+
 TEST_CASE("Depthwise on bytes: large enough for several threads") {
   ForEachQuantizedSet([] {
     Generator random(4);
