@@ -46,6 +46,7 @@ Result<Fitted> SplitAndCompile(Graph graph, const CompileOptions& compile, Memor
   if (ops) {
     const WorkingSetLimit limit = WorkingSetLimitOf(compile.kernels);
     TENON_RETURN_IF_ERROR(SplitToWorkingSet(graph, limit, fitted.ops));
+    if (!fitted.ops.splits.empty()) fitted.cut = std::make_shared<Graph>(graph);
   }
   TENON_ASSIGN_OR_RETURN(fitted.compiled, Compile(std::move(graph), compile));
   return fitted;
@@ -72,12 +73,15 @@ Result<const Fitted*> ChainCutter::CompileCut(const Graph& cut, const MemorySpli
   }
   const auto [entry, is_new] = known_.try_emplace(KeyOf(chains, ops, compile));
   if (!is_new) return &entry->second;
+  std::shared_ptr<const Graph> parts;
+  if (!ops.splits.empty()) parts = std::make_shared<Graph>(split);
   Result<Fitted> fitted = SplitAndCompile(std::move(split), compile, chains, /*ops=*/false);
   if (!fitted.ok()) {
     known_.erase(entry);
     return fitted.error();
   }
   fitted->ops = std::move(ops);
+  fitted->cut = std::move(parts);
   entry->second = std::move(*fitted);
   return &entry->second;
 }
@@ -95,7 +99,7 @@ Result<Fitted> ChainCutter::Cut(const CutOptions& options, int64_t arena_bytes) 
   last.order.budget = Quick(options.compile).order.budget;
   TENON_ASSIGN_OR_RETURN(const Fitted* fitted, CompileCut(cut, fit.split, options, last));
   Fitted result = *fitted;
-  result.cut = std::make_shared<Graph>(std::move(cut));
+  if (result.cut == nullptr) result.cut = std::make_shared<Graph>(std::move(cut));
   return result;
 }
 

@@ -39,7 +39,8 @@ struct Fitted {
   bool lean = false;   ///< kernels were left out for their workspaces or packed weights
   /// The unit that alone runs everything because the program of several needs too much; else empty.
   std::string only_unit;
-  std::shared_ptr<const Graph> cut = {};  ///< before kernels were chosen; null: nothing was cut
+  /// The graph with its parts, before kernels were chosen; null: nothing was cut or split.
+  std::shared_ptr<const Graph> cut = {};
 };
 
 /// Errors (kDoesNotFit): as RefusalOf says; (kInput): ops that no kernel runs; (kUsage): a most

@@ -244,7 +244,6 @@ Status OneUnitFitter::ShrinkByProgram(Fitted& smallest) const {
   compile.program.moves = false;  // storages may be spread over two spaces afterwards
   if (smallest.cut != nullptr) compile.order.mode = OrderMode::kSource;
   const Graph& graph = smallest.cut != nullptr ? *smallest.cut : graph_;
-  if (!smallest.ops.splits.empty()) return {};  // the split graph is not kept
   TENON_ASSIGN_OR_RETURN(Fitted shrunk, SmallestByProgram(graph, compile, smallest));
   if (IsTooSlow(shrunk, most_time_)) return {};
   return TakeIfSmaller(std::move(shrunk), smallest);
@@ -346,12 +345,14 @@ Status OneUnitFitter::TakeIfSmaller(Fitted fitted, Fitted& smallest) const {
 /// Where there are many, each order takes longer to compare, so that fewer are.
 Status OneUnitFitter::OrderAgain(const CompileOptions& compile, Fitted& smallest) const {
   constexpr int64_t kMany = 256;
-  if (smallest.cut == nullptr || !smallest.ops.splits.empty()) return {};
+  if (smallest.cut == nullptr) return {};
   CompileOptions more = compile;
   const auto ops = static_cast<int64_t>(smallest.cut->OpOrder().size());
   more.order.budget /= std::max<int64_t>(1, ops / kMany);
   TENON_ASSIGN_OR_RETURN(Fitted again,
                          SplitAndCompile(*smallest.cut, more, smallest.chains, /*ops=*/false));
+  again.ops = smallest.ops;
+  again.cut = smallest.cut;
   return IsTooSlow(again, most_time_) ? Status() : TakeIfSmaller(std::move(again), smallest);
 }
 

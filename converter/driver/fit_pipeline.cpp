@@ -26,7 +26,8 @@ class Fitter {
     if (fits_) {
       fitted.program = std::move(fits_);
     } else {
-      fitted.why_not = why_not_.empty() ? shortage_ : why_not_;
+      fitted.too_large = why_not_.empty();
+      fitted.why_not = fitted.too_large ? shortage_ : why_not_;
     }
     return fitted;
   }
@@ -81,6 +82,33 @@ class Fitter {
 Result<FittedPipeline> FitPipeline(const Graph& graph, const Compiled& sequential,
                                    const PipelineOptions& options) {
   return Fitter(graph, sequential, options).Run();
+}
+
+Result<FittedPipeline> FitPipelineInParts(const Graph& graph, const Fitted& fitted,
+                                          const CompileOptions& compile, const SplitOptions& split,
+                                          const PipelineOptions& options) {
+  const Graph& whole = fitted.cut != nullptr ? *fitted.cut : graph;
+  TENON_ASSIGN_OR_RETURN(FittedPipeline pipeline, FitPipeline(whole, fitted.compiled, options));
+  if (!pipeline.too_large || !split.allowed) return pipeline;
+  TENON_ASSIGN_OR_RETURN(const int64_t beside, BytesBesideArena(fitted.compiled, options.board()));
+  const int64_t arenas = options.board().ArenaSpace()->usable_bytes() - beside;
+  CompileOptions less = Quick(compile);
+  less.branches.fuse = false;
+  less.progress = nullptr;
+  SplitOptions cut = split;
+  cut.program = cut.force_program = false;
+  for (const int64_t share : {2, 3, 4}) {
+    if (arenas / share <= 0) break;
+    const Board board = WithLimit(options.board(), beside + arenas / share);
+    less.kernels.board = &board;
+    Result<Fitted> parts = CompileToFit(graph, less, cut);
+    if (!parts.ok() && !IsTooLarge(parts.error())) return parts.error();
+    if (!parts.ok() || parts->cut == nullptr) continue;
+    TENON_ASSIGN_OR_RETURN(FittedPipeline found,
+                           FitPipeline(*parts->cut, fitted.compiled, options));
+    if (found.program) return found;
+  }
+  return pipeline;
 }
 
 }  // namespace tenon::converter

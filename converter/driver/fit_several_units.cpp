@@ -207,6 +207,7 @@ Result<Fitted> SeveralUnitsFitter::With(const Candidate& candidate, const Compil
   Fitted fitted;
   fitted.ops = candidate.fitted.ops;
   fitted.chains = candidate.fitted.chains;
+  if (!candidate.IsWhole()) fitted.cut = std::make_shared<Graph>(candidate.graph);
   TENON_ASSIGN_OR_RETURN(fitted.compiled, Compile(candidate.graph, compile));
   return fitted;
 }

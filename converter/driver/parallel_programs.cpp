@@ -29,15 +29,16 @@ struct Made {
 class Maker {
  public:
   Maker(const Graph& graph, const Fitted& fitted, const CompileOptions& compile,
-        const ParallelOptions& options)
+        const SplitOptions& split, const ParallelOptions& options)
       : graph_(graph),
+        fitted_(fitted),
         compiled_(fitted.compiled),
+        split_(split),
         compile_(compile),
         board_(compile.board()),
         for_throughput_(compile.objective == Objective::kThroughput),
         options_(options),
         was_split_(!fitted.ops.splits.empty() || !fitted.chains.chains.empty()),
-        cut_(fitted.ops.splits.empty() ? fitted.cut : nullptr),
         times_(compile) {}
 
   Result<ParallelPrograms> Run() {
@@ -138,9 +139,7 @@ class Maker {
     const bool between = RunsBetweenOps(division.mode);
     if (between && for_throughput_ && !Asked(division.mode)) return "it serves single inputs";
     if (DividesBatch(division) && !batch_.apart) return batch_.why_whole;
-    if (was_split_ && (between || DividesBatch(division))) {
-      return "ops were split to fit the board's memory";
-    }
+    if (was_split_ && DividesBatch(division)) return "ops were split to fit the board's memory";
     return "";
   }
 
@@ -197,6 +196,11 @@ class Maker {
     return WithRows(graph_, batch_, rows);
   }
 
+  /// As GraphOf, with the patches and parts that the sequential program has.
+  [[nodiscard]] Result<Graph> GraphInParts(int32_t rows) const {
+    return fitted_.cut != nullptr && rows == batch_.rows ? *fitted_.cut : GraphOf(rows);
+  }
+
   Result<const Made<Compiled>*> ShardsOf(int32_t rows) {
     const auto [place, is_new] = shards_.try_emplace(rows);
     if (!is_new) return &place->second;
@@ -217,7 +221,7 @@ class Maker {
     schedule.search.work_budget = compile_.order.budget;
     schedule.search.seed = compile_.order.seed;
     schedule.arena = compile_.arena;
-    TENON_ASSIGN_OR_RETURN(const Graph graph, GraphOf(rows));
+    TENON_ASSIGN_OR_RETURN(const Graph graph, GraphInParts(rows));
     TENON_RETURN_IF_ERROR(Keep(BuildInterOp(graph, compile_, workers, schedule), made));
     if (made.program && made.program->worker_names.size() < 2) {
       made.why_not = "no two ops can run beside each other for long enough";
@@ -259,17 +263,13 @@ class Maker {
       candidate.why_not = "a pipeline serves streams: objective throughput";
       return candidate;
     }
-    if (was_split_ && cut_ == nullptr) {
-      candidate.why_not = "ops were split to fit the board's memory";
-      return candidate;
-    }
     PipelineOptions options{compile_, options_};
     options.program = compile_.program.solve;
     // A pipeline that the user asks for is made even where it is not the best.
     if (Asked(ParallelMode::kPipeline)) options.least_stages = 2;
-    // Patches of chains are ops like others: stages are cut between them.
+    // Patches of chains and parts of ops are ops like others: stages are cut between them.
     TENON_ASSIGN_OR_RETURN(FittedPipeline fitted,
-                           FitPipeline(cut_ != nullptr ? *cut_ : graph_, compiled_, options));
+                           FitPipelineInParts(graph_, fitted_, compile_, split_, options));
     candidate.why_not = std::move(fitted.why_not);
     if (!fitted.program) return candidate;
     const PipelineReport& report = fitted.program->report;
@@ -305,13 +305,14 @@ class Maker {
   }
 
   const Graph& graph_;
+  const Fitted& fitted_;
   const Compiled& compiled_;
+  const SplitOptions& split_;
   const CompileOptions& compile_;
   const Board& board_;
   bool for_throughput_;
   const ParallelOptions& options_;
   bool was_split_;
-  std::shared_ptr<const Graph> cut_;  ///< with chains cut into patches; null: without
   CallTimes times_;
   BatchRows batch_;
   int64_t rows_ = 0;                                               ///< of one call; 0: none
@@ -325,8 +326,9 @@ class Maker {
 
 Result<ParallelPrograms> MakeParallelPrograms(const Graph& graph, const Fitted& fitted,
                                               const CompileOptions& compile,
+                                              const SplitOptions& split,
                                               const ParallelOptions& options) {
-  return Maker(graph, fitted, compile, options).Run();
+  return Maker(graph, fitted, compile, split, options).Run();
 }
 
 }  // namespace tenon::converter

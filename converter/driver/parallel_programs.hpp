@@ -34,7 +34,7 @@ struct ParallelPrograms {
   ParallelReport report;
 };
 
-/// `graph` is the canonical graph from which `fitted` was compiled, with the options `compile`. The
+/// `graph` is the canonical graph from which `fitted` was compiled, with `compile` and `split`. The
 /// plan gets a pipeline for the objective kThroughput and where the user asks for one. It gets a
 /// program "inter" where several threads may be used and it is predicted to be faster or asked for,
 /// and a program "shards" where replicas are to divide a batch that the graph has.
@@ -43,6 +43,7 @@ struct ParallelPrograms {
 [[nodiscard]] Result<ParallelPrograms> MakeParallelPrograms(const Graph& graph,
                                                             const Fitted& fitted,
                                                             const CompileOptions& compile,
+                                                            const SplitOptions& split,
                                                             const ParallelOptions& options);
 
 }  // namespace tenon::converter

@@ -251,8 +251,8 @@ Status MakePrograms(const Graph& graph, const ConvertOptions& options, CompileOp
   compile.kernels.board = &made.board;
   for (int tries = 4;;) {
     TENON_RETURN_IF_ERROR(Fit(graph, options, compile, made));
-    TENON_ASSIGN_OR_RETURN(made.parallel,
-                           MakeParallelPrograms(graph, made.fitted, compile, options.parallel));
+    TENON_ASSIGN_OR_RETURN(made.parallel, MakeParallelPrograms(graph, made.fitted, compile,
+                                                               options.split, options.parallel));
     TENON_RETURN_IF_ERROR(LimitToPieces(options.board, made.fitted.compiled, made.parallel));
     made.programs = ProgramsToEmit(made, options.board);
     if (AcceleratorUnit(options.board) == nullptr) return {};

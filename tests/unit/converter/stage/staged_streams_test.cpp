@@ -9,6 +9,7 @@
 
 #include "converter/driver/pipeline.hpp"
 #include "converter/emit/emit_plan.hpp"
+#include "converter/ir/text.hpp"
 #include "converter/stage/build_pipeline.hpp"
 #include "tests/support/convert_and_run.hpp"
 #include "tests/support/evaluate_graph.hpp"
@@ -217,6 +218,104 @@ TEST_CASE("Streams: programs between ops give the sequential program's bits") {
     ++several;
   }
   CHECK(several > 15);
+}
+
+/// Two halves, each with tensors inside that are much larger than its ends.
+constexpr const char* kLargeInside = R"(input %x: f32[1,2,24,24]
+const %w1: f32[16,2,3,3] = random(1)
+const %w2: f32[16,16,3,3] = random(2)
+const %w3: f32[2,16,3,3] = random(3)
+const %w4: f32[16,2,3,3] = random(4)
+const %w5: f32[16,16,3,3] = random(5)
+const %w6: f32[2,16,3,3] = random(6)
+%a = conv(%x, %w1) {pads=[1,1,1,1]}
+%b = conv(%a, %w2) {pads=[1,1,1,1]}
+%c = conv(%b, %w3) {pads=[1,1,1,1]}
+%d = conv(%c, %w4) {pads=[1,1,1,1]}
+%e = conv(%d, %w5) {pads=[1,1,1,1]}
+%y = conv(%e, %w6) {pads=[1,1,1,1]}
+output %y
+)";
+
+Graph LargeInside() {
+  auto graph = converter::ParseGraph(kLargeInside);
+  if (!graph.ok()) FAIL(graph.error().message);
+  return std::move(*graph);
+}
+
+ConvertOptions OptionsOn(const ScriptedBackend& device, converter::ParallelMode mode) {
+  ConvertOptions options;
+  options.board = BoardWith(device);
+  options.compile.kernels.backends = {cpu::CpuCaps(), device.caps()};
+  options.fuse = false;
+  options.compile.arena.place.work_budget = options.compile.order.budget = 2'000;
+  options.parallel.threads = 2;
+  options.parallel.mode = mode;
+  return options;
+}
+
+converter::Conversion Converted(const Graph& graph, const ConvertOptions& options) {
+  auto conversion = converter::ConvertGraph(graph, options);
+  if (!conversion.ok()) FAIL(conversion.error().message);
+  return std::move(*conversion);
+}
+
+TEST_CASE("Streams: ops split for the memory of their unit are ops of a pipeline") {
+  const Graph graph = LargeInside();
+  ScriptedBackend device;
+  ConvertOptions options = OptionsOn(device, converter::ParallelMode::kPipeline);
+  converter::MemorySpace card = *options.board.ArenaSpace();
+  card.name = "card";
+  card.bytes = 40'000;
+  options.board.memory_spaces.push_back(card);
+  options.board.units[1].runs_from = "card";
+  options.board.links = {{"", "ram", "card", 1e9, 1000}, {"", "card", "ram", 1e9, 1000}};
+  const auto conversion = Converted(graph, options);
+  CHECK(!conversion.op_splits.splits.empty());
+  const LoadedProgram loaded(conversion.plan, "pipeline", device);
+  CHECK(RunStream(loaded, TENON_STREAM_PIPELINE, graph, 6) == "");
+}
+
+TEST_CASE("Streams: stages that need more than the sequential program are cut more finely") {
+  const Graph graph = LargeInside();
+  ScriptedBackend device;
+  ConvertOptions options = OptionsOn(device, converter::ParallelMode::kPipeline);
+  options.board.priorities = {{"cpu", "*", 1}};
+  const auto whole = Converted(graph, options);
+  // Between what the sequential program and the stages need.
+  const int64_t limit = whole.parallel.pipeline->memory_bytes * 5 / 8;
+  REQUIRE(limit > whole.memory.arena_bytes);
+  options.board.FindSpace("ram")->bytes = limit;
+  const auto conversion = Converted(graph, options);
+  CHECK(conversion.chain_splits.chains.empty());
+  CHECK(conversion.parallel.pipeline->memory_bytes <= limit);
+  const LoadedProgram loaded(conversion.plan, "pipeline", device);
+  CHECK(RunStream(loaded, TENON_STREAM_PIPELINE, graph, 6) == "");
+}
+
+TEST_CASE("Streams: patches of chains run between ops") {
+  // Two branches, each with tensors inside that are much larger than its ends.
+  auto graph = converter::ParseGraph(R"(input %x: f32[1,2,24,24]
+const %w1: f32[16,2,3,3] = random(1)
+const %w2: f32[2,16,3,3] = random(2)
+const %w3: f32[16,2,3,3] = random(3)
+const %w4: f32[2,16,3,3] = random(4)
+%a = conv(%x, %w1) {pads=[1,1,1,1]}
+%b = conv(%a, %w2) {pads=[1,1,1,1]}
+%c = conv(%x, %w3) {pads=[1,1,1,1]}
+%d = conv(%c, %w4) {pads=[1,1,1,1]}
+%y = binary(%b, %d)
+output %y
+)");
+  if (!graph.ok()) FAIL(graph.error().message);
+  ScriptedBackend device;
+  ConvertOptions options = OptionsOn(device, converter::ParallelMode::kInter);
+  options.board.priorities = {{"cpu", "*", 1}};
+  options.board.FindSpace("ram")->bytes = 40'000;
+  const auto conversion = Converted(*graph, options);
+  CHECK(conversion.chain_splits.chains.size() == 2);
+  const LoadedProgram loaded(conversion.plan, "inter", device);
+  CHECK(RunStream(loaded, TENON_STREAM_INTER, *graph, 6) == "");
 }
 
 }  // namespace
