@@ -67,8 +67,7 @@ Status Wait(void* queue, void* event, Deadline deadline) {
 Status Drain(void* queue, Deadline deadline) { return AsQueue(queue).Drain(deadline); }
 
 /// A plan's CRC says that it came whole, not from whom: what a device executes is made here.
-Status CheckGroup(const GroupCode& group) {
-  std::vector<SubKernel> launches;
+Status CheckGroup(const GroupCode& group, std::vector<SubKernel>& launches) {
   for (size_t i = 0; i < group.op_count; ++i) {
     const GroupOp op = group.op(group.context, i);
     LoweredOp lowered = LowerOp(op.kind, op.kernel, op.call);
@@ -85,14 +84,18 @@ Status CheckGroup(const GroupCode& group) {
 
 Status LoadGroup(void* device, const GroupCode& group, void** loaded) {
   Device& opencl = *static_cast<Device*>(device);
-  TENON_RETURN_IF_ERROR(CheckGroup(group));
+  std::vector<SubKernel> launches;
+  TENON_RETURN_IF_ERROR(CheckGroup(group, launches));
   std::unique_ptr<LoadedGroup> made(new (std::nothrow) LoadedGroup());
   TENON_ENSURE(made != nullptr, kOutOfMemory, "no memory for a group of OpenCL ops");
   TENON_RETURN_IF_ERROR(opencl.FindGroupProgram(group.source, &made->program));
   made->is_cpu = opencl.traits().is_cpu;
-  for (const uint32_t count : group.arguments) {
-    made->first.push_back(made->parameters);
-    made->parameters += count;
+  for (size_t i = 0; i < launches.size(); ++i) {
+    const uint32_t phase = launches[i].phase;
+    if (made->parameters.size() <= phase) made->parameters.resize(phase + 1);
+    uint32_t& parameters = made->parameters[phase];
+    made->launches.push_back({phase, parameters, parameters + group.arguments[i]});
+    parameters += group.arguments[i];
   }
   *loaded = made.release();
   return OkStatus();

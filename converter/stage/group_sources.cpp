@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #ifdef TENON_HAS_OPENCL_CODEGEN
 #include "backends/opencl/codegen/group_source.hpp"
 #endif
@@ -44,9 +47,12 @@ GroupNeed GroupNeedOf(const Graph& graph, const Locations& locations, const Op& 
   const opencl::LoweredOp lowered = opencl::LowerOp(op.kind, op.kernel.c_str(), located.call());
   GroupNeed need;
   if (lowered.why_not != nullptr) need.why_not = lowered.why_not;
+  // Each phase has a kernel of its own: what counts is the largest.
+  int32_t of_phase[opencl::kMostPhases] = {};
   for (const opencl::SubKernel& launch : lowered.launches) {
-    need.parameter_bytes += opencl::ParameterBytes(launch);
+    of_phase[launch.phase] += opencl::ParameterBytes(launch);
   }
+  need.parameter_bytes = *std::max_element(std::begin(of_phase), std::end(of_phase));
   return need;
 }
 

@@ -148,7 +148,8 @@ std::string WithFunctions(const std::string& text) {
     made += text.substr(at, kernel == std::string::npos ? kernel : kernel - at);
     if (kernel == std::string::npos) break;
     const size_t bracket = text.find('(', kernel);
-    made += "static inline void " + WordBefore(text, bracket) + "(const uint4 tenon_item, ";
+    made += "static inline void " + WordBefore(text, bracket) +
+            "(const uint4 tenon_item, const int4 tenon_size, ";
     at = bracket + 1;
   }
   return made;
@@ -159,6 +160,10 @@ constexpr char kHead[] =
     "#define TENON_ID_0 tenon_item.x\n"
     "#define TENON_ID_1 tenon_item.y\n"
     "#define TENON_ID_2 tenon_item.z\n"
+    "#define get_global_size(dimension) TENON_SIZE_##dimension\n"
+    "#define TENON_SIZE_0 tenon_size.x\n"
+    "#define TENON_SIZE_1 tenon_size.y\n"
+    "#define TENON_SIZE_2 tenon_size.z\n"
     "static inline uint4 tenon_find_item(const uint group, const uint item, const int4 groups,\n"
     "                                    const int4 items) {\n"
     "  const uint row = group / (uint)groups.x;\n"
@@ -230,7 +235,7 @@ int32_t BytesOfType(const std::string& type) {
   return 8;
 }
 
-/// The kernel `group`: finds the launch that a work-group is of, and calls its function with the
+/// The kernel of a phase: finds the launch that a work-group is of, and calls its function with the
 /// launch's arguments. Functions that several launches have are called in one place: compilers copy
 /// them to every call.
 class GroupKernel {
@@ -255,8 +260,9 @@ class GroupKernel {
     choice_ += "    groups = groups" + number + ";\n    items = items" + number + ";\n  }";
   }
 
-  [[nodiscard]] std::string Text() const {
-    return "__kernel TENON_GROUP_SIZE void group(" + parameters_.substr(0, parameters_.size() - 2) +
+  [[nodiscard]] std::string Text(const std::string& kernel) const {
+    return "__kernel TENON_GROUP_SIZE void " + kernel + "(" +
+           parameters_.substr(0, parameters_.size() - 2) +
            ") {\n  const uint group_id = get_group_id(0);\n  uint end = 0;\n  int function = -1;\n"
            "  int4 groups = (int4)(1);\n  int4 items = (int4)(1);\n" +
            arguments_ + choice_ + "\n  const uint group = group_id - (end - (uint)groups.w);\n" +
@@ -279,7 +285,7 @@ class GroupKernel {
     functions_.push_back(name);
     calls_ += "  if (function == " + std::to_string(function) +
               ") {\n    TENON_FOR_EACH_ITEM(items) " + name +
-              "(tenon_find_item(group, item, groups, items)";
+              "(tenon_find_item(group, item, groups, items), groups * items";
     for (size_t i = 0; i < parameters; ++i) {
       arguments_ += "  " + TypeName(prefix, launch, i) + " " + Argument(function, i) + ";\n";
       calls_ += ", " + Argument(function, i);
@@ -311,6 +317,10 @@ int32_t ParameterBytes(const SubKernel& launch) {
   return (bytes + 15) / 16 * 16;
 }
 
+std::string GroupKernelName(uint32_t phase) {
+  return phase == 0 ? "group" : "group_phase_" + std::to_string(phase);
+}
+
 std::string GroupSource(const std::vector<SubKernel>& launches) {
   std::vector<size_t> programs;  // the first launch of each
   std::vector<std::string> prefixes;
@@ -335,9 +345,15 @@ std::string GroupSource(const std::vector<SubKernel>& launches) {
     }
     source += ProgramText(launches[first], prefixes[first], functions);
   }
-  GroupKernel kernel;
-  for (size_t i = 0; i < launches.size(); ++i) kernel.Add(launches[i], prefixes[i]);
-  return source + kernel.Text();
+  std::vector<GroupKernel> kernels;
+  for (size_t i = 0; i < launches.size(); ++i) {
+    if (kernels.size() <= launches[i].phase) kernels.resize(launches[i].phase + 1);
+    kernels[launches[i].phase].Add(launches[i], prefixes[i]);
+  }
+  for (uint32_t phase = 0; phase < kernels.size(); ++phase) {
+    source += kernels[phase].Text(GroupKernelName(phase));
+  }
+  return source;
 }
 
 }  // namespace tenon::opencl

@@ -1,9 +1,13 @@
-// Merges the kernels of ops that start together into one (docs/methods.md, F6).
+// Merges the kernels of ops that start together (docs/methods.md, F6).
+//
+// What an op does in launches that wait for each other is in phases: the first launches of all ops
+// are merged into one kernel, the second ones into another, which starts when the first is done.
+// Most ops have one phase, and so have their groups.
 //
 // Each launch of each op becomes a sub-kernel: its function, with its work-groups one after another
 // in one dimension behind those of the launches before it. The generated source follows prelude.cl,
-// and is built with the options that all programs have. Its only kernel is `group`; its parameters
-// are, for each sub-kernel, those of the function and then
+// and is built with the options that all programs have. It has a kernel for every phase, named by
+// GroupKernelName; the parameters of each are, for each sub-kernel, those of the function and then
 //   int4 groups  number of work-groups in three dimensions, and of all together
 //   int4 items   work-items of a work-group, in the same way
 // On devices made of a CPU's cores a work-group has one work-item, which loops over those of the
@@ -25,9 +29,13 @@ namespace tenon::opencl {
 struct SubKernel {
   ProgramChoice on_cpu;  ///< on devices made of a CPU's cores
   std::string options;   ///< on all others, of the same file and function
+  uint32_t phase = 0;    ///< waits for all launches of earlier phases
 };
 
-/// What an op does on the device: launches that do not wait for each other.
+/// More phases than this are not worth one start.
+inline constexpr uint32_t kMostPhases = 6;
+
+/// What an op does on the device, in the order in which its kernel makes its launches.
 struct LoweredOp {
   std::vector<SubKernel> launches;
   const char* why_not = nullptr;  ///< reason against its being part of a group, or null
@@ -44,7 +52,10 @@ struct LoweredOp {
 /// Every device takes kernels with so many bytes of parameters (CL_DEVICE_MAX_PARAMETER_SIZE).
 inline constexpr int32_t kMostParameterBytes = 1024;
 
-/// Returns the source of a kernel that makes all launches. Deterministic; launches of the same
+/// Returns the name of the kernel that makes the launches of a phase.
+[[nodiscard]] std::string GroupKernelName(uint32_t phase);
+
+/// Returns the source of the kernels that make all launches. Deterministic; launches of the same
 /// program share its text.
 [[nodiscard]] std::string GroupSource(const std::vector<SubKernel>& launches);
 

@@ -56,11 +56,42 @@ LoweredOp LowerConvTile(const char* variant, const OpCall& op) {
 }
 
 LoweredOp LowerMatMulTile(const char* variant, const OpCall& op) {
-  if (op.Input(MatMulInput::kWeights).data == nullptr) {
-    return Refused("it packs its second factor in a launch of its own");
+  LoweredOp lowered = LowerTile("gemm_tile", FindTile(variant), MatMulTileProblem(op),
+                                op.AttributesAs<MatMulAttributes>().activation, false);
+  if (op.Input(MatMulInput::kWeights).data != nullptr) return lowered;
+  // A second factor that is no constant is packed first.
+  lowered.launches[0].phase = 1;
+  ProgramChoice pack;
+  pack.file = "matmul_pack.cl";
+  pack.function = "matmul_pack";
+  lowered.launches.insert(lowered.launches.begin(), OneLaunch(pack).launches[0]);
+  return lowered;
+}
+
+/// Three launches for every piece of the tiles (conv_winograd.cpp).
+LoweredOp LowerWinograd(const char* variant, const OpCall& op) {
+  const WinogradPieces pieces = WinogradPiecesOf(op);
+  const auto count = static_cast<uint32_t>((pieces.tiles - 1) / pieces.piece_tiles + 1);
+  if (3 * count > kMostPhases) return Refused("it takes many launches that wait for each other");
+  TileProblem problem = ConvTileProblem(op);
+  problem.pixels = pieces.piece_tiles;
+  const SubKernel gemm = LowerTile("gemm_tile", FindTile(variant), problem, {}, false).launches[0];
+  ProgramChoice transform;
+  transform.file = "conv_winograd.cl";
+  transform.options = FunctionOption(op.AttributesAs<ConvAttributes>().activation);
+  LoweredOp lowered;
+  const auto add = [&](const SubKernel& launch) {
+    lowered.launches.push_back(launch);
+    lowered.launches.back().phase = static_cast<uint32_t>(lowered.launches.size()) - 1;
+  };
+  for (uint32_t piece = 0; piece < count; ++piece) {
+    transform.function = "winograd_input";
+    add(OneLaunch(transform).launches[0]);
+    add(gemm);
+    transform.function = "winograd_output";
+    add(OneLaunch(transform).launches[0]);
   }
-  return LowerTile("gemm_tile", FindTile(variant), MatMulTileProblem(op),
-                   op.AttributesAs<MatMulAttributes>().activation, false);
+  return lowered;
 }
 
 LoweredOp LowerDepthwise(const OpCall& op) {
@@ -104,6 +135,7 @@ LoweredOp LowerOp(OpKind kind, const char* kernel, const OpCall& op) {
   if (Is(kernel, "opencl.conv.tile") || Is(kernel, "opencl.conv.first")) {
     return LowerConvTile(variant, op);
   }
+  if (Is(kernel, "opencl.conv.winograd")) return LowerWinograd(variant, op);
   if (Is(kernel, "opencl.conv.depthwise")) return LowerDepthwise(op);
   if (Is(kernel, "opencl.matmul.tile")) return LowerMatMulTile(variant, op);
   switch (kind) {

@@ -69,6 +69,7 @@ Groups CompareOn(const std::string& board, const Graph& graph, uint64_t seed) {
   REQUIRE(fused.error == "");
   REQUIRE(apart.error == "");
   CHECK(fused.outputs == apart.outputs);
+  CHECK(fused.notice == "");
   return GroupsOf(with);
 }
 
@@ -181,6 +182,29 @@ TEST_CASE("Fused branches: random graphs on OpenCL give the same bits") {
     groups += CompareOn("x86-64-opencl", RandomGraph(seed, random), seed).with_source;
   }
   CHECK(groups > 3);
+}
+
+TEST_CASE("Fused branches: on OpenCL launches of ops that wait for each other start in phases") {
+  // One branch by Winograd's way in two pieces of three launches, one in a single launch, and a
+  // product whose second factor is packed first.
+  auto graph = converter::ParseGraph(
+      "input %x: f32[1,32,56,56]\n"
+      "input %l: f32[4,24,40]\n"
+      "input %m: f32[4,40,24]\n"
+      "const %a: f32[32,32,3,3] = random(1)\n"
+      "const %b: f32[48,32,1,1] = random(2)\n"
+      "%p = conv(%x, %a) {pads=[1,1,1,1]}\n"
+      "%q = conv(%x, %b)\n"
+      "%r = matmul(%l, %m)\n"
+      "output %p\noutput %q\noutput %r\n");
+  REQUIRE_MESSAGE(graph.ok(), graph.error().message);
+  const Conversion conversion = ConvertedWith(*graph, OptionsWith("x86-64-opencl", true));
+  CHECK(conversion.graph_text.find("opencl.conv.winograd") != std::string::npos);
+  // The layout of %x is converted beside the product's first launch, or its second.
+  const auto branches = converter::DecisionsJson(conversion)["branches"];
+  CHECK(branches["starts"].get<int>() == branches["ops"].get<int>() - 2);
+  const Groups groups = CompareOn("x86-64-opencl", *graph, 1);
+  CHECK(groups.with_source == groups.count);
 }
 
 TEST_CASE(

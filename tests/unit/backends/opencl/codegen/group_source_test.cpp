@@ -60,6 +60,23 @@ TEST_CASE("GroupSource: the same launches give the same text") {
   CHECK(GroupSource(launches) == GroupSource(launches));
 }
 
+TEST_CASE("GroupSource: every phase has a kernel with the launches of that phase") {
+  SubKernel gemm = Launch("conv_tile.cl", "", "gemm_tile");
+  gemm.phase = 1;
+  const SubKernel pack = Launch("matmul_pack.cl", "", "matmul_pack");
+  const SubKernel pool = Launch("pool.cl", "", "pool");
+  const std::string source = GroupSource({pack, gemm, pool});
+  CHECK(CountOf(source, "__kernel") == 2);
+  const size_t second = source.find("void " + GroupKernelName(1) + "(");
+  const size_t first = source.find("void " + GroupKernelName(0) + "(");
+  REQUIRE(second != std::string::npos);
+  REQUIRE(first < second);
+  CHECK(source.find("s0_matmul_pack(tenon_find_item") < second);
+  CHECK(source.find("s2_pool(tenon_find_item") < second);
+  CHECK(source.find("s1_gemm_tile(tenon_find_item") > second);
+  CHECK(source.rfind("s2_pool(tenon_find_item") < second);
+}
+
 TEST_CASE("ParameterCount: a launch has the function's parameters and two for its ranges") {
   CHECK(ParameterCount(Launch("unary.cl", "-DFUNCTION=1", "unary")) == 9 + 2);
   CHECK(ParameterCount(Launch("pool.cl", "", "pool")) == 12 + 2);
