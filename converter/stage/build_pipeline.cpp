@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "converter/layout/lower.hpp"
+#include "converter/schedule/program_problem.hpp"
 #include "converter/solve/stage/balance.hpp"
 #include "converter/solve/stage/simulate_pipeline.hpp"
+#include "converter/stage/fetch_constants.hpp"
 #include "converter/stage/stage_programs.hpp"
 #include "converter/stage/stage_units.hpp"
 #include "converter/stage/unit_times.hpp"
@@ -69,11 +71,13 @@ class Builder {
       lower.kernels.assigned[k] = BoardUnit(unit).backend;
     }
     const std::vector<std::string> backends = BackendOfStage();
-    lower.locate = {"place-in-stages", [&](Graph&, PassContext& context) -> Status {
-                      TENON_RETURN_IF_ERROR(PlaceInStages(staged, backends, context.report));
-                      context.locations = staged.locations;
-                      return {};
-                    }};
+    lower.locate = {
+        "place-in-stages", [&](Graph&, PassContext& context) -> Status {
+          TENON_RETURN_IF_ERROR(FetchConstants(staged, board_, StagesThatFetch(), context.report));
+          TENON_RETURN_IF_ERROR(PlaceInStages(staged, backends, context.report));
+          context.locations = staged.locations;
+          return {};
+        }};
     TENON_ASSIGN_OR_RETURN(Lowered lowered, Lower(staged.graph, lower, program_.passes));
     program_.mapping = std::move(lowered.mapping);
     return {};
@@ -83,6 +87,15 @@ class Builder {
     std::vector<std::string> backends;
     for (const int32_t unit : unit_of_stage_) backends.push_back(BoardUnit(unit).backend);
     return backends;
+  }
+
+  [[nodiscard]] std::vector<bool> StagesThatFetch() const {
+    std::vector<bool> fetches;
+    for (const int32_t unit : unit_of_stage_) {
+      const Unit& runs = BoardUnit(unit);
+      fetches.push_back(runs.backend == "cpu" && board_.SpaceOf(runs) == board_.ArenaSpace());
+    }
+    return fetches;
   }
 
   Status PlaceAndPredict() {
@@ -140,6 +153,9 @@ class Builder {
   /// None if no unit runs the op.
   [[nodiscard]] std::optional<Picoseconds> TimeOf(const CostModel& model, const Graph& graph,
                                                   const Op& op) const {
+    if (MemoryOf(board_).stage_constants && IsFetch(graph, op)) {
+      return FetchTime(graph, op, board_);
+    }
     const Unit* unit = UnitFor(board_, op);
     if (unit == nullptr) return std::nullopt;
     return model.TimeOf(graph, op, *unit).Alone(board_.PortBytesPerSecond(*unit));
@@ -247,7 +263,7 @@ class Balancer {
     for (size_t round = 0; round < kMostRounds; ++round) {
       std::optional<StageCut> cut = CutStages(problem, options_.cut);
       if (!cut.has_value()) {
-        return UsageError("no pipeline: the mapping changes backends more often than {} stages can",
+        return UsageError("no pipeline: ops change units more often than {} stages can",
                           options_.parallel.most_stages);
       }
       BoundaryOptions improve = options_.improve;

@@ -36,12 +36,6 @@ Result<StageUnit> CrossingsOf(const Board& board, const Unit& unit) {
 Result<PipelineUnits> UnitsOfPipeline(const Board& board, int threads) {
   constexpr size_t kMostUnits = 16;
   PipelineUnits units;
-  for (const MemorySpace& space : board.memory_spaces) {
-    if (space.spill || space.stage_constants) {
-      return UsageError("a pipeline cannot be made for '{}': what does not fit '{}' goes to '{}'",
-                        board.name, board.ArenaSpace()->name, space.name);
-    }
-  }
   for (size_t u = 0; u < board.units.size(); ++u) {
     const Unit& unit = board.units[u];
     if (unit.IsTransferOnly()) continue;

@@ -17,6 +17,7 @@
 #include "tests/support/scripted_backend.hpp"
 #include "tests/support/twin_backend.hpp"
 #include "tests/unit/converter/stage/random_cut.hpp"
+#include "tests/unit/converter/stage/slow_memory.hpp"
 #include "tests/unit/sdk/src/stream_testing.hpp"
 
 namespace tenon::test {
@@ -272,6 +273,18 @@ TEST_CASE("Streams: ops split for the memory of their unit are ops of a pipeline
   options.board.links = {{"", "ram", "card", 1e9, 1000}, {"", "card", "ram", 1e9, 1000}};
   const auto conversion = Converted(graph, options);
   CHECK(!conversion.op_splits.splits.empty());
+  const LoadedProgram loaded(conversion.plan, "pipeline", device);
+  CHECK(RunStream(loaded, TENON_STREAM_PIPELINE, graph, 6) == "");
+}
+
+TEST_CASE("Streams: cores whose constants lie in slow memory make a pipeline") {
+  const Graph graph = LargeInside();
+  ScriptedBackend device;
+  ConvertOptions options = OptionsOn(device, converter::ParallelMode::kPipeline);
+  options.board.priorities = {{"cpu", "*", 1}};
+  StageConstants(options.board);
+  const auto conversion = Converted(graph, options);
+  CHECK(conversion.parallel.pipeline->stages.size() == 2);
   const LoadedProgram loaded(conversion.plan, "pipeline", device);
   CHECK(RunStream(loaded, TENON_STREAM_PIPELINE, graph, 6) == "");
 }
