@@ -7,8 +7,9 @@ usage: compare_backends.py TENON MODELS_FOLDER [--board x86-64-opencl] [--profil
 One core each: the CPU backend on one thread, the OpenCL device held to one core (PoCL by device
 fission). The three take turns, a fresh process each, and medians over all rounds are printed:
 milliseconds per inference alone, per result of the pipeline in steady state, how much more the
-pipeline gives than the better one alone, and its share of what its slowest stage allows. Without
---profile one is measured first, of these models.
+pipeline gives than the better one alone, and its share of what its slowest stage allows. Last the
+period that the converter predicted, and its error. Without --profile one is measured first, of
+these models.
 """
 import argparse
 import json
@@ -49,7 +50,9 @@ def measure(arguments, name, model, folder, profile):
     convert(tenon, model, board, plans["cpu"], "--map", "*=cpu", "--profile", profile)
     convert(tenon, model, board, plans["opencl"], "--profile", profile, "--map", arguments.opencl_map)
     convert(tenon, model, board, plans["pipeline"], "--objective", "throughput", "--parallel", "pipeline",
-            "--profile", profile)
+            "--profile", profile, "--json", plans["pipeline"] + ".json")
+    with open(plans["pipeline"] + ".json") as file:
+        predicted = json.load(file)["parallel"]["pipeline"]["period_ms"]
     ms = {kind: [] for kind in plans}
     gains, shares = [], []
     for _ in range(arguments.rounds):
@@ -64,7 +67,7 @@ def measure(arguments, name, model, folder, profile):
     median = {kind: statistics.median(values) for kind, values in ms.items()}
     print(f"{name:40} {median['cpu']:9.3f} {median['opencl']:9.3f} {median['cpu'] / median['opencl']:6.2f} "
           f"{median['pipeline']:9.3f} {statistics.median(gains):6.2f} {statistics.median(shares):6.2f} "
-          f"{len(stream['stages']):7}", flush=True)
+          f"{len(stream['stages']):7} {predicted:9.3f} {predicted / median['pipeline'] - 1:+7.1%}", flush=True)
 
 
 def main():
@@ -90,7 +93,7 @@ def main():
             files = [part for file in models.values() for part in ("--model", file)]
             run([arguments.tenon, "profile", "--board", arguments.board, "--sweep", "off", "-q", "-o", profile, *files])
         print(f"{'model':40} {'cpu ms':>9} {'opencl':>9} {'ratio':>6} {'pipeline':>9} {'gain':>6} {'share':>6} "
-              f"{'stages':>7}")
+              f"{'stages':>7} {'predicted':>9} {'error':>7}")
         for name, model in models.items():
             measure(arguments, name, model, folder, profile)
 
