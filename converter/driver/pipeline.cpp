@@ -410,7 +410,7 @@ Error CutShort(Error error) {
 
 }  // namespace
 
-Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
+Result<Conversion> ConvertGraph(const Graph& graph, const ConvertOptions& options) {
   constexpr int kMostSteps = 40;  // of a quarter each
   ConvertOptions relaxed = options;
   for (int step = 0;; ++step) {
@@ -436,7 +436,7 @@ Result<Conversion> Convert(const ConvertOptions& options) {
   import.warnings = &warnings;
   TENON_ASSIGN_OR_RETURN(Graph graph, ImportModel(options.model, import, FoldTensors));
   TENON_RETURN_IF_ERROR(TieStates(options.states, graph));
-  TENON_ASSIGN_OR_RETURN(Conversion conversion, ConvertGraph(std::move(graph), options));
+  TENON_ASSIGN_OR_RETURN(Conversion conversion, ConvertGraph(graph, options));
   conversion.warnings = std::move(warnings);
   return conversion;
 }

@@ -98,7 +98,7 @@ struct Conversion : CompileReport {
 [[nodiscard]] Result<Conversion> Convert(const ConvertOptions& options);
 
 /// Converts a graph instead of a file; tests and generated models use it.
-[[nodiscard]] Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options);
+[[nodiscard]] Result<Conversion> ConvertGraph(const Graph& graph, const ConvertOptions& options);
 
 /// Runs the model-level passes (everything before kernels are chosen).
 [[nodiscard]] Status Canonicalise(Graph& graph, bool fuse, std::vector<PassReport>& reports);

@@ -207,7 +207,7 @@ std::string ProgramText(const SubKernel& program, const std::string& prefix,
                          ? on_cpu
                          : "#ifdef ON_CPU\n" + on_cpu + "#else\n" + elsewhere + "#endif\n";
   for (const std::string& name : definitions.names) {
-    made += "#define " + name + " " + prefix + name + "\n";
+    made.append("#define ").append(name).append(" ").append(prefix).append(name).append("\n");
   }
   made += WithFunctions(text);
   for (const char* function : functions) {
