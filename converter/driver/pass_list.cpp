@@ -37,6 +37,8 @@ const std::vector<ListedPass>& ListOfPasses() {
       {kClean, kAlways, "eliminate-dead-code", EliminateDeadCode,
        "readers left behind would block fusion"},
 
+      {kIntoWeights, kFusing, "fuse-layer-norm", FuseLayerNorm,
+       "before its parts are taken for ops that compute with integers one by one"},
       {kIntoWeights, kAlways, "fold-pad", FoldPad,
        "a batch norm behind the convolution must meet it"},
       {kIntoWeights, kAlways, "fuse-affine", FuseAffine,
@@ -44,6 +46,9 @@ const std::vector<ListedPass>& ListOfPasses() {
       {kIntoWeights, kAlways, "eliminate-dead-code", EliminateDeadCode,
        "constants left behind would be given scales"},
 
+      {kFuse, kFusing, "fuse-layer-norm", FuseLayerNorm,
+       "before quantize ops are fused with what makes their input, its root becomes the activation"
+       " of a sum, and its scale part of a product"},
       {kFuse, kQuantizedFusing, "fold-pad", FoldPad,
        "the float form says most plainly what is padded with"},
       {kFuse, kQuantizedFusing, "fuse-quantized", FuseQuantized,
@@ -58,8 +63,6 @@ const std::vector<ListedPass>& ListOfPasses() {
       {kFuse, kQuantized, "fold-constants", FoldConstants,
        "weights that are still dequantized are read by float ops, as floats"},
       {kFuse, kQuantized, "eliminate-dead-code", EliminateDeadCode, "drops their quantized form"},
-      {kFuse, kFusing, "fuse-layer-norm", FuseLayerNorm,
-       "before its root becomes the activation of a sum, and its scale part of a product"},
       {kFuse, kFusing, "fold-pad", FoldPad,
        "before anything is fused into the convolution behind it"},
       {kFuse, kFusing, "fuse-affine", FuseAffine,

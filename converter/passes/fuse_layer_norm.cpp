@@ -5,6 +5,7 @@
 
 #include "converter/ir/rewrite.hpp"
 #include "converter/passes/passes.hpp"
+#include "converter/passes/quantization.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -100,14 +101,15 @@ TensorId CentredArgument(const Graph& graph, TensorId v, bool* is_centred) {
   return (*terms)[0];
 }
 
-/// True for a constant with one element for each of a row of x, whatever its rank.
+/// True for a constant, which may be dequantized, with one element for each of a row of x, whatever
+/// its rank.
 bool IsRowParameter(const Graph& graph, TensorId id, TensorId x) {
   const Tensor& parameter = graph.tensor(id);
   const Shape& shape = graph.tensor(x).shape;
   const int32_t count = shape[shape.rank - 1];
-  return parameter.IsConstant() && parameter.dtype == DType::kF32 &&
-         parameter.layout == Layout::kRowMajor && parameter.shape.rank >= 1 &&
-         parameter.shape.Elements() == count && parameter.shape[parameter.shape.rank - 1] == count;
+  return parameter.dtype == DType::kF32 && parameter.layout == Layout::kRowMajor &&
+         parameter.shape.rank >= 1 && parameter.shape.Elements() == count &&
+         parameter.shape[parameter.shape.rank - 1] == count && RealValues(graph, id).has_value();
 }
 
 std::optional<Match> MatchOf(const Graph& graph, OpId last, TensorId v,
@@ -199,6 +201,10 @@ std::optional<Match> MatchFactored(const Graph& graph, OpId id) {
 /// The parameter as a constant of rank 1.
 TensorId AsRow(Graph& graph, TensorId id) {
   const Tensor& tensor = graph.tensor(id);
+  if (!tensor.IsConstant()) {
+    const std::vector<double> values = *RealValues(graph, id);
+    return AddFloats(graph, tensor.name + ".row", {values.begin(), values.end()});
+  }
   if (tensor.shape.rank == 1) return id;
   const int32_t dims[] = {static_cast<int32_t>(tensor.shape.Elements())};
   return graph.AddConstant(tensor.name + ".row", tensor.dtype, Shape(dims, 1), tensor.constant);

@@ -51,7 +51,8 @@ bool TryRecogniseActivation(Graph& graph, OpId id);
 
 /// Makes one quantized op of the quantize op `id` and the op before it, which may be a sum,
 /// difference, product, quotient, maximum or minimum of two tensors, an average pool, a sum or mean
-/// along axes, or a softmax. Relu, clip, maximum and minimum with a constant may be between.
+/// along axes, a softmax, or a normalisation of rows by constants. Relu, clip, maximum and minimum
+/// with a constant may be between, but not behind a normalisation.
 /// Dequantize ops must make the operands (i8 or u8, one scale each). Returns why not, or empty if
 /// it was done.
 [[nodiscard]] Result<std::string> TryQuantizeResult(Graph& graph, OpId id);

@@ -20,6 +20,7 @@ struct Match {
 struct Replacement {
   OpKind kind = OpKind::kQuantizedBinary;
   Attributes attributes;
+  std::vector<std::pair<std::string, std::vector<float>>> parameters;  ///< further inputs
 };
 
 std::string FindMain(const Graph& graph, OpId quantize, Match& match) {
@@ -70,7 +71,7 @@ Replacement QuantizedBinary(const Match& match, const BinaryAttributes& binary) 
   attributes.y_scale = ScaleOf(y.scales.front());
   attributes.output_scale = ScaleOf(match.y.scales.front());
   attributes.output = match.output;
-  return {OpKind::kQuantizedBinary, Attributes(attributes)};
+  return {OpKind::kQuantizedBinary, Attributes(attributes), {}};
 }
 
 Replacement QuantizedAveragePool(const Match& match, const PoolAttributes& pool) {
@@ -80,7 +81,7 @@ Replacement QuantizedAveragePool(const Match& match, const PoolAttributes& pool)
   attributes.x_zero_point = x.zero_points.front();
   attributes.scale = ScaleOf(double{x.scales.front()} / double{match.y.scales.front()});
   attributes.output = match.output;
-  return {OpKind::kQuantizedAveragePool, Attributes(attributes)};
+  return {OpKind::kQuantizedAveragePool, Attributes(attributes), {}};
 }
 
 Replacement QuantizedReduce(const Match& match, const ReduceAttributes& reduce, int64_t count) {
@@ -93,7 +94,7 @@ Replacement QuantizedReduce(const Match& match, const ReduceAttributes& reduce, 
   attributes.x_zero_point = x.zero_points.front();
   attributes.scale = ScaleOf(double{x.scales.front()} / double{match.y.scales.front()} / divisor);
   attributes.output = match.output;
-  return {OpKind::kQuantizedReduce, Attributes(attributes)};
+  return {OpKind::kQuantizedReduce, Attributes(attributes), {}};
 }
 
 Replacement QuantizedSoftmax(const Match& match, const SoftmaxAttributes& softmax) {
@@ -102,7 +103,51 @@ Replacement QuantizedSoftmax(const Match& match, const SoftmaxAttributes& softma
   attributes.scale = ScaleOf(match.sources[0].as.scales.front());
   attributes.output_scale = match.y.scales.front();
   attributes.output = match.output;
-  return {OpKind::kQuantizedSoftmax, Attributes(attributes)};
+  return {OpKind::kQuantizedSoftmax, Attributes(attributes), {}};
+}
+
+/// Returns what a parameter of a row adds to or multiplies bytes of y with.
+std::vector<float> OfBytes(const std::vector<double>& values, const Quantization& y, int32_t zero) {
+  std::vector<float> scaled;
+  for (const double value : values) {
+    scaled.push_back(static_cast<float>(value / double{y.scales.front()} + zero));
+  }
+  return scaled;
+}
+
+/// A normalisation does not change with its input's scale and zero point, but for epsilon; those of
+/// its result become part of its scale and bias. Returns why not, or empty.
+std::string NormaliseBytes(const Graph& graph, const Match& match, Replacement& replacement) {
+  const Op& op = graph.op(match.main);
+  const Quantization& x = match.sources[0].as;
+  const Quantization& y = match.y;
+  auto attributes = op.attributes.As<LayerNormAttributes>();
+  if (x.dtype != y.dtype) return "its operand and its result are not both i8, or both u8";
+  if (attributes.rms != 0 && (x.zero_points.front() != 0 || x.dtype != DType::kI8)) {
+    return "without the mean its operand's zero point must be 0";
+  }
+  const QuantizedOutput whole = OutputOf(y);
+  if (match.output.min != whole.min || match.output.max != whole.max) {
+    return "what bounds its result is no part of it";
+  }
+  const auto scale = RealValues(graph, op.inputs[LayerNormInput::kScale]);
+  const TensorId bias_id = op.InputOrNone(LayerNormInput::kBias);
+  std::vector<double> bias(scale.has_value() ? scale->size() : 0);
+  if (bias_id != kNone) {
+    const auto values = RealValues(graph, bias_id);
+    if (!scale.has_value() || !values.has_value()) return "its parameters are not constant";
+    bias = *values;
+  }
+  if (!scale.has_value()) return "its parameters are not constant";
+  const double step = x.scales.front();
+  attributes.epsilon = static_cast<float>(double{attributes.epsilon} / (step * step));
+  const int32_t zero_point = y.zero_points.front();
+  replacement = {OpKind::kLayerNorm, Attributes(attributes), {}};
+  replacement.parameters.emplace_back(op.name + ".scale_of_bytes", OfBytes(*scale, y, 0));
+  if (bias_id != kNone || zero_point != 0) {
+    replacement.parameters.emplace_back(op.name + ".bias_of_bytes", OfBytes(bias, y, zero_point));
+  }
+  return "";
 }
 
 /// Returns the number of elements that each output of a reduction reads.
@@ -136,11 +181,13 @@ std::string WhyNotMain(const Graph& graph, Match& match, Replacement& replacemen
       if (op.attributes.As<SoftmaxAttributes>().log != 0) return "it has no quantized form";
       break;
     case OpKind::kAveragePool:
+    case OpKind::kLayerNorm:
       break;
     default:
       return "it has no quantized form";
   }
   if (std::string reason = FindSources(graph, two ? 2 : 1, match); !reason.empty()) return reason;
+  if (op.kind == OpKind::kLayerNorm) return NormaliseBytes(graph, match, replacement);
   if (two) {
     replacement = QuantizedBinary(match, op.attributes.As<BinaryAttributes>());
   } else if (op.kind == OpKind::kReduce) {
@@ -167,6 +214,9 @@ Result<std::string> TryQuantizeResult(Graph& graph, OpId id) {
   const Op main = graph.op(match.main);
   std::vector<TensorId> inputs;
   for (const Source& source : match.sources) inputs.push_back(source.quantized);
+  for (const auto& [parameter, values] : replacement.parameters) {
+    inputs.push_back(AddFloats(graph, parameter, values));
+  }
   const std::string name = graph.tensor(graph.op(id).outputs.front()).name;
   auto made =
       graph.InsertOp(id, replacement.kind, main.name, inputs, replacement.attributes, {name});

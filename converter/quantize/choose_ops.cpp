@@ -62,6 +62,16 @@ std::string WhyUnaryFloat(const Op& op) {
   }
 }
 
+std::string WhyLayerNormFloat(const Graph& graph, const Op& op) {
+  if (op.attributes.As<LayerNormAttributes>().rms != 0) {
+    return "without a mean its zero point would have to be 0";
+  }
+  for (size_t i = 1; i < op.inputs.size(); ++i) {
+    if (!IsConstantInput(graph, op, i)) return "its parameters are not constant";
+  }
+  return "";
+}
+
 std::string WhyKindFloat(const Graph& graph, const Op& op) {
   switch (op.kind) {
     case OpKind::kConv:
@@ -86,6 +96,8 @@ std::string WhyKindFloat(const Graph& graph, const Op& op) {
     }
     case OpKind::kAveragePool:
       return "";
+    case OpKind::kLayerNorm:
+      return WhyLayerNormFloat(graph, op);
     case OpKind::kSoftmax:
       return "256 steps are too few for probabilities";
     default:

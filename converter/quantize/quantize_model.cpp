@@ -162,6 +162,15 @@ Result<QuantizationCandidate> ChooseCandidate(std::vector<QuantizationCandidate>
   return std::move(candidates[best]);
 }
 
+/// Returns the normalisations that would compute with bytes.
+std::vector<OpId> IntegerNorms(const Graph& graph, const std::set<OpId>& keep) {
+  std::vector<OpId> norms;
+  for (const OpId id : ChooseIntegerOps(graph, keep).ops) {
+    if (graph.op(id).kind == OpKind::kLayerNorm) norms.push_back(id);
+  }
+  return norms;
+}
+
 /// Returns the layers that have to stay float in addition to `keep`.
 Result<std::vector<OpId>> KeepForAccuracy(const QuantizationCandidate& candidate,
                                           const Trials& trials, const AccuracyGoal& goal,
@@ -236,7 +245,7 @@ void ReportLayers(const Graph& graph, const QuantizationScheme& scheme, const st
       layer.reason = "--quantize-keep";
     } else if (std::find(kept.begin(), kept.end(), id) != kept.end()) {
       layer.reason = kKeptForAccuracy;
-      ++report.kept_for_accuracy;
+      if (TraitsOf(op.kind).IsFloatGemm()) ++report.kept_for_accuracy;
     } else {
       layer.reason = WhyFloat(graph, id);
       if (layer.reason.empty()) layer.reason = "between float ops";
@@ -263,18 +272,30 @@ Result<QuantizationReport> QuantizeModel(Graph& graph, const QuantizeOptions& op
                          AccuracyJudge::Make(graph, calibration, kJudgedSamples));
   Graph source = graph;
   TENON_RETURN_IF_ERROR(TakeBytes(source, asked));
-  TENON_ASSIGN_OR_RETURN(std::vector<QuantizationCandidate> candidates,
-                         MakeCandidates(source, options, asked, samples));
   const Trials trials{&judge, options.canonicalise};
   Accuracy accuracy;
-  TENON_ASSIGN_OR_RETURN(const QuantizationCandidate candidate,
-                         ChooseCandidate(std::move(candidates), trials, asked, accuracy));
+  std::set<OpId> keep = asked;
+  const auto choose = [&]() -> Result<QuantizationCandidate> {
+    TENON_ASSIGN_OR_RETURN(std::vector<QuantizationCandidate> candidates,
+                           MakeCandidates(source, options, keep, samples));
+    return ChooseCandidate(std::move(candidates), trials, keep, accuracy);
+  };
+  TENON_ASSIGN_OR_RETURN(QuantizationCandidate candidate, choose());
   std::vector<OpId> kept;
   if (!accuracy.Reaches(options.goal)) {
-    TENON_ASSIGN_OR_RETURN(kept, KeepForAccuracy(candidate, trials, options.goal, asked));
+    // Normalisations of bytes round what sums of many layers go through; floats cost little there.
+    kept = IntegerNorms(source, keep);
+    keep.insert(kept.begin(), kept.end());
+    if (!kept.empty()) {
+      TENON_ASSIGN_OR_RETURN(candidate, choose());
+    }
   }
-  std::set<OpId> keep = asked;
-  keep.insert(kept.begin(), kept.end());
+  if (!accuracy.Reaches(options.goal)) {
+    TENON_ASSIGN_OR_RETURN(const std::vector<OpId> layers,
+                           KeepForAccuracy(candidate, trials, options.goal, keep));
+    kept.insert(kept.end(), layers.begin(), layers.end());
+    keep.insert(layers.begin(), layers.end());
+  }
   const QuantizationScheme scheme = candidate.SchemeFor(keep);
   TENON_ASSIGN_OR_RETURN(Graph corrected, candidate.CorrectedFor(scheme));
   TENON_ASSIGN_OR_RETURN(const auto decibel,

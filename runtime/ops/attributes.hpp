@@ -122,10 +122,10 @@ struct SoftmaxAttributes {
   int32_t log = 0;   ///< 1: logarithm of the softmax
 };
 
-/// Normalises every row along the last axis, which is not empty, of floats x:
+/// Normalises every row along the last axis, which is not empty, of floats or bytes x:
 ///   y = (x - mean) / sqrt(mean of (x - mean)^2 + epsilon) * scale + bias;
 /// with `rms` 1 without the mean: y = x / sqrt(mean of x^2 + epsilon) * scale + bias. Scale, and
-/// bias (optional), have the last axis's length.
+/// bias (optional), have the last axis's length. Bytes are taken and given as layer_norm.cpp says.
 struct LayerNormAttributes {
   float epsilon = 1e-5F;  ///< finite, >= 0
   int32_t rms = 0;

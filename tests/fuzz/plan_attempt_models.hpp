@@ -96,11 +96,13 @@ const %t: i8[256] = random(5)
 %v1 = quantized_average_pool(%p1) {kernel=[3,3], pads=[1,1,1,1], rounding=half_away}
 %r1 = quantized_reduce(%v1) {axes_mask=12, keep_dims=0, rounding=fixed_point, )"
     R"(multiplier=1400000000, shift=-5}
+const %g1: f32[16] = random(11)
+%n1 = layer_norm(%r1, %g1, %g1) {epsilon=1.5}
 const %w4: i8[10,16] = random(6)
 const %b4: i32[10] = random(7)
 const %m4: f32[10] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
 const %z4: i8[10] = random(8)
-%y1 = quantized_matmul(%r1, %w4, %b4, %m4, _, %z, %z4) {transpose_b=1}
+%y1 = quantized_matmul(%n1, %w4, %b4, %m4, _, %z, %z4) {transpose_b=1}
 %k1 = quantized_binary(%y1, %y1) {function=mul, x_scale=0.1, y_scale=0.1, output_scale=0.2}
 %o1 = quantized_softmax(%k1) {axis=1, rounding=fixed_point, multiplier=1374389504, shift=23, )"
     R"(least_difference=-248, zero_point=-128}

@@ -53,8 +53,8 @@ Reason SoftmaxSupports(const OpCall& call) {
 
 Reason LayerNormSupports(const OpCall& call) {
   const DType dtype = call.Input(0).dtype;
-  if (dtype == DType::kF32 || dtype == DType::kF64) return nullptr;
-  return "the portable layer_norm runs f32 and f64";
+  if (dtype == DType::kF32 || dtype == DType::kF64 || IsByteInteger(dtype)) return nullptr;
+  return "the portable layer_norm runs f32, f64, i8 and u8";
 }
 
 Reason CumSumSupports(const OpCall& call) {

@@ -100,6 +100,10 @@ const char* DequantizeSupports(const OpCall& call) {
              : "the fast kernel takes one scale for all elements";
 }
 
+const char* LayerNormSupports(const OpCall& call) {
+  return IsByte(call.Input(0).dtype) ? nullptr : "not of i8 or u8";
+}
+
 const char* MaxPoolSupports(const OpCall& call) {
   return IsByte(call.Input(0).dtype) ? nullptr : "not of i8 or u8";
 }

@@ -28,6 +28,8 @@ void DepthwisePackingKey(const OpCall& call, PackingKey* key);
 /// These accept bytes with one scale for all elements.
 [[nodiscard]] const char* QuantizeSupports(const OpCall& call);
 [[nodiscard]] const char* DequantizeSupports(const OpCall& call);
+/// Accepts rows of bytes.
+[[nodiscard]] const char* LayerNormSupports(const OpCall& call);
 [[nodiscard]] const char* MaxPoolSupports(const OpCall& call);
 [[nodiscard]] const char* AveragePoolSupports(const OpCall& call);
 /// Accepts sums over the rows and columns of images.

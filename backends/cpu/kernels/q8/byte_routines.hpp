@@ -135,6 +135,20 @@ struct DequantizeCall {
   float scale;
 };
 
+/// Normalises a row of bytes as LayerNormAttributes says; NaN gives the least byte.
+struct LayerNormCall {
+  const uint8_t* x;
+  uint8_t* y;  ///< may be x
+  int count;
+  const float* scale;
+  const float* bias;  ///< may be null
+  float epsilon;
+  float least;  ///< byte of the dtype
+  float most;
+  bool rms;
+  uint8_t flip;  ///< to i8
+};
+
 /// Says what becomes of a sum S of n elements from which the zero points have been subtracted.
 struct SumEpilogue {
   enum class Kind : uint8_t {
@@ -175,6 +189,7 @@ struct ByteRoutines {
   void (*binary)(const BinaryCall& call);
   void (*quantize)(const QuantizeCall& call);
   void (*dequantize)(const DequantizeCall& call);
+  void (*layer_norm)(const LayerNormCall& call);
   void (*max_pool)(const PoolCall& call);
   void (*sum_pool)(const PoolCall& call);
   /// Interleaves `count` pixels of the three planes at `planes`.

@@ -32,6 +32,8 @@ Status QuantizeCheck(const KernelSetup& setup);
 Status QuantizeRun(const KernelCall& call);
 Status DequantizeCheck(const KernelSetup& setup);
 Status DequantizeRun(const KernelCall& call);
+Status LayerNormCheck(const KernelSetup& setup);
+Status LayerNormRun(const KernelCall& call);
 Status MaxPoolCheck(const KernelSetup& setup);
 Status MaxPoolRun(const KernelCall& call);
 Status AveragePoolCheck(const KernelSetup& setup);

@@ -130,19 +130,21 @@ TEST_CASE("Canonicalise: runs the listed passes whose conditions hold, in their 
       "graph g\ninput %x: f32[2]\nconst %s: f32[1] = [1]\n%q = quantize(%x, %s)\n"
       "%y = dequantize(%q, %s)\noutput %y\n";
   const Names clean = {"simplify", "fold-constants", "eliminate-dead-code"};
-  const Names fused = {"fuse-layer-norm", "fold-pad",      "fuse-affine",
-                       "fuse-activation", "fuse-residual", "eliminate-dead-code"};
+  const Names norms = {"fuse-layer-norm"};
+  const Names fused = {"fold-pad", "fuse-affine", "fuse-activation", "fuse-residual",
+                       "eliminate-dead-code"};
   const auto joined = [](std::initializer_list<Names> parts) {
     Names all;
     for (const Names& part : parts) all.insert(all.end(), part.begin(), part.end());
     return all;
   };
   CHECK(PassesOn(kFloat, false) == joined({clean, {"isolate-outputs"}}));
-  CHECK(PassesOn(kFloat, true) == joined({clean, fused, {"isolate-outputs"}}));
+  CHECK(PassesOn(kFloat, true) == joined({clean, norms, fused, {"isolate-outputs"}}));
   CHECK(PassesOn(kQuantized, false) ==
         joined({clean, {"fold-constants", "eliminate-dead-code", "isolate-outputs"}}));
   CHECK(PassesOn(kQuantized, true) ==
         joined({clean,
+                norms,
                 {"fold-pad", "fuse-quantized", "fold-lookups", "simplify", "shuffle-channels",
                  "eliminate-dead-code", "fold-constants", "eliminate-dead-code"},
                 fused,

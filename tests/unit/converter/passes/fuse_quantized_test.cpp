@@ -259,6 +259,30 @@ TEST_CASE("FuseQuantized: sums, averages and softmax of quantized tensors") {
         "zero_point=-5} \"p\"\n");
 }
 
+TEST_CASE("FuseQuantized: rows are normalised as bytes; scales are part of the parameters") {
+  const std::string parameters =
+      "const %g: f32[2] = [1, 2]\nconst %bi: i8[2] = [4, -8]\nconst %bs: f32[1] = [0.5]\n"
+      "%b = dequantize(%bi, %bs)\n";
+  const auto fused = [&](const std::string& ops) {
+    return Fused(kHead + kReal + parameters + ops + "output %y\n");
+  };
+  const std::string text =
+      fused("%n = layer_norm(%r, %g, %b) {epsilon=0.5}\n%y = quantize(%n, %ys, %yz)\n");
+  CAPTURE(text);
+  CHECK(OpsOf(text) ==
+        "%y: i8[1,2,2,2] = layer_norm(%x, %n.scale_of_bytes, %n.bias_of_bytes) {epsilon=2} "
+        "\"n\"\n");
+  CHECK(Contains(text, "const %n.scale_of_bytes: f32[2] = [4, 8]\n"));   // 1 / 0.25, 2 / 0.25
+  CHECK(Contains(text, "const %n.bias_of_bytes: f32[2] = [3, -21]\n"));  // 2 / 0.25 - 5
+  // Without the mean the zero point of 3 would count; other bytes, and bounds, are no part of it.
+  for (const char* ops :
+       {"%n = layer_norm(%r, %g) {rms=1}\n%y = quantize(%n, %ys, %yz)\n",
+        "%n = layer_norm(%r, %g)\n%y = quantize(%n, %ys) {to=u8}\n",
+        "%n = layer_norm(%r, %g)\n%k = unary(%n) {function=relu}\n%y = quantize(%k, %ys, %yz)\n"}) {
+    CHECK(Contains(fused(ops), "= quantize("));
+  }
+}
+
 TEST_CASE("FuseQuantized: functions of one tensor become one table") {
   const std::string text = Fused(kHead + kReal +
                                  "const %three: f32[] = [3]\n"

@@ -36,6 +36,17 @@ TEST_CASE("ChooseIntegerOps: layers and what stands between them; the end stays 
   CHECK(TensorNames(graph, QuantizedTensors(graph, chosen)) == Strings{"x", "r", "p"});
 }
 
+TEST_CASE("ChooseIntegerOps: normalisations between layers, unless they have no mean") {
+  const std::string head =
+      "input %x: f32[4,8]\nconst %w: f32[8,8] = random(1)\nconst %g: f32[8] = random(2)\n"
+      "%a = matmul(%x, %w)\n";
+  const std::string tail = "%y = matmul(%n, %w)\noutput %y\n";
+  const Graph mean = GraphOf(head + "%n = layer_norm(%a, %g)\n" + tail);
+  CHECK(Names(mean, ChooseIntegerOps(mean, {}).ops) == Strings{"a", "n", "y"});
+  const Graph rms = GraphOf(head + "%n = layer_norm(%a, %g) {rms=1}\n" + tail);
+  CHECK(Names(rms, ChooseIntegerOps(rms, {}).ops) == Strings{"a", "y"});
+}
+
 TEST_CASE("ChooseIntegerOps: around a layer kept float, what only fed it is float too") {
   const Graph graph = GraphOf(kNet);
   const IntegerOps last = ChooseIntegerOps(graph, {OpNamed(graph, "b")});

@@ -65,6 +65,10 @@ class Generator : public RandomDraws {
       case OpKind::kLayerNorm: {
         const Shape shape = RandomShape(Between(1, 5));
         const int32_t row[] = {shape[shape.rank - 1]};
+        if (Below(3) == 0) {  // of bytes
+          const TensorId x = Input(shape, DType::kI8);
+          return AddOp({x, Input(Shape(row, 1))}, LayerNormAttributes{1.0F, Below(2)});
+        }
         const LayerNormAttributes attributes = {1e-5F, Below(2)};
         if (Below(2) == 0) return AddOp({Input(shape), Input(Shape(row, 1))}, attributes);
         return AddOp({Input(shape), Input(Shape(row, 1)), Input(Shape(row, 1))}, attributes);

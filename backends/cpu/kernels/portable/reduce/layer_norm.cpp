@@ -5,6 +5,7 @@
 #include "backends/cpu/kernels/portable/indexing.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "runtime/ops/attributes.hpp"
+#include "runtime/ops/requantize.hpp"
 
 namespace tenon::cpu::portable {
 namespace {
@@ -61,11 +62,69 @@ void LayerNorm(const KernelCall& call) {
   });
 }
 
+/// What is subtracted from a row's bytes, as i8, and what the differences are multiplied by. Sums
+/// are exact, so that every kernel finds the same two numbers.
+struct ByteStatistics {
+  float mean;
+  float factor;
+};
+
+ByteStatistics StatisticsOf(const Row<uint8_t>& row, int count, int32_t flip_to_i8,
+                            const LayerNormAttributes& attributes) {
+  int64_t sum = 0;
+  int64_t squares = 0;
+  for (int i = 0; i < count; ++i) {
+    const int32_t value = static_cast<int8_t>(row[i] ^ flip_to_i8);
+    sum += value;
+    squares += value * value;
+  }
+  if (attributes.rms != 0) sum = 0;
+  const auto elements = static_cast<float>(count);
+  const auto spread = static_cast<float>(count * squares - sum * sum);
+  return {static_cast<float>(sum) / elements,
+          1.0F / std::sqrt(spread / (elements * elements) + attributes.epsilon)};
+}
+
+void LayerNormOfBytes(const KernelCall& call) {
+  const OpCall& op = call.op;
+  const auto& attributes = op.AttributesAs<LayerNormAttributes>();
+  const TensorView& x = op.Input(In::kX);
+  const TensorView& y = op.Output();
+  const int axis = x.rank - 1;
+  const int count = x.dims[axis];
+  const int32_t flip_to_i8 = x.dtype == DType::kU8 ? 0x80 : 0;
+  const float least = x.dtype == DType::kU8 ? 0.0F : -128.0F;
+  const float most = x.dtype == DType::kU8 ? 255.0F : 127.0F;
+  const Row<float> scale = ParameterOf<float>(op, In::kScale);
+  const bool has_bias = op.HasInput(In::kBias);
+  const Row<float> bias = has_bias ? ParameterOf<float>(op, In::kBias) : Row<float>{nullptr, 0};
+  const auto rows = static_cast<int>(x.Elements() / count);
+  ParallelForWork(call.parallel, rows, int64_t{8} * count, [&](int begin, int end) {
+    for (int row = begin; row < end; ++row) {
+      const Row<uint8_t> from = {x.As<const uint8_t>() + OffsetWithout(axis, row, x),
+                                 x.strides[axis]};
+      uint8_t* to = y.As<uint8_t>() + OffsetWithout(axis, row, y);
+      const ByteStatistics statistics = StatisticsOf(from, count, flip_to_i8, attributes);
+      for (int i = 0; i < count; ++i) {
+        const auto value = static_cast<float>(static_cast<int8_t>(from[i] ^ flip_to_i8));
+        const float normal = (value - statistics.mean) * statistics.factor * scale[i];
+        const float result = has_bias ? normal + bias[i] : normal;
+        const float above = result > least ? result : least;  // NaN becomes the least
+        to[i * static_cast<ptrdiff_t>(y.strides[axis])] =
+            static_cast<uint8_t>(RoundHalfEven(above < most ? above : most));
+      }
+    }
+  });
+}
+
 }  // namespace
 
 Status LayerNormRun(const KernelCall& call) {
   if (call.op.Output().Elements() == 0) return OkStatus();
-  if (call.op.Input(0).dtype == DType::kF64) {
+  const DType dtype = call.op.Input(0).dtype;
+  if (dtype == DType::kI8 || dtype == DType::kU8) {
+    LayerNormOfBytes(call);
+  } else if (dtype == DType::kF64) {
     LayerNorm<double>(call);
   } else {
     LayerNorm<float>(call);

@@ -8,6 +8,7 @@
 
 #include "backends/cpu/kernels/q8/byte_routines.hpp"
 #include "backends/cpu/kernels/q8/simd/elementwise.hpp"
+#include "backends/cpu/kernels/q8/simd/layer_norm.hpp"
 #include "backends/cpu/kernels/q8/simd/pool.hpp"
 
 namespace tenon::cpu::q8 {
@@ -155,6 +156,7 @@ const ByteRoutines kAvx2ByteRoutines = {
     avx2::RunBinary,
     avx2::RunQuantize,
     avx2::RunDequantize,
+    avx2::RunLayerNorm,
     avx2::RunMaxPool,
     avx2::RunSumPool,
     avx2::RunInterleave3,

@@ -5,6 +5,7 @@
 #include "backends/cpu/kernels/q8/simd/depthwise512.hpp"
 #include "backends/cpu/kernels/q8/simd/elementwise.hpp"
 #include "backends/cpu/kernels/q8/simd/elementwise512.hpp"
+#include "backends/cpu/kernels/q8/simd/layer_norm.hpp"
 #include "backends/cpu/kernels/q8/simd/pool.hpp"
 
 namespace tenon::cpu::q8 {
@@ -18,6 +19,7 @@ const ByteRoutines kAvx512ByteRoutines = {
     avx512::RunBinary512,
     avx512::RunQuantize512,
     avx512::RunDequantize,
+    avx512::RunLayerNorm,
     avx512::RunMaxPool,
     avx512::RunSumPool,
     avx512::RunInterleave3,
@@ -32,6 +34,7 @@ const ByteRoutines kAvx512VbmiByteRoutines = {
     BinaryByPermutation,
     avx512::RunQuantize512,
     avx512::RunDequantize,
+    avx512::RunLayerNorm,
     avx512::RunMaxPool,
     avx512::RunSumPool,
     InterleaveByPermutation,

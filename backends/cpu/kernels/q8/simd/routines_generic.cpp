@@ -5,6 +5,7 @@
 
 #include "backends/cpu/kernels/q8/byte_routines.hpp"
 #include "backends/cpu/kernels/q8/simd/elementwise.hpp"
+#include "backends/cpu/kernels/q8/simd/layer_norm.hpp"
 #include "backends/cpu/kernels/q8/simd/pool.hpp"
 #include "runtime/ops/requantize.hpp"
 
@@ -70,6 +71,7 @@ const ByteRoutines kGenericByteRoutines = {
     generic::RunBinary,
     generic::RunQuantize,
     generic::RunDequantize,
+    generic::RunLayerNorm,
     generic::RunMaxPool,
     generic::RunSumPool,
     generic::RunInterleave3,

@@ -7,6 +7,7 @@
 
 #include "backends/cpu/kernels/q8/byte_routines.hpp"
 #include "backends/cpu/kernels/q8/simd/elementwise.hpp"
+#include "backends/cpu/kernels/q8/simd/layer_norm.hpp"
 #include "backends/cpu/kernels/q8/simd/pool.hpp"
 
 namespace tenon::cpu::q8 {
@@ -206,6 +207,7 @@ const ByteRoutines kNeonByteRoutines = {
     neon::RunBinary,
     neon::RunQuantize,
     neon::RunDequantize,
+    neon::RunLayerNorm,
     neon::RunMaxPool,
     neon::RunSumPool,
     RunInterleave,

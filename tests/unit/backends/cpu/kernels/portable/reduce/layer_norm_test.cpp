@@ -1,6 +1,8 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "runtime/ops/attributes.hpp"
@@ -64,6 +66,78 @@ TEST_CASE("LayerNorm: agrees with the definition in any layout, with and without
               NaiveLayerNorm(x.Values<float>(), scale.Values<float>(), bias, attributes)) < 2e-6);
     CHECK(y.GapsIntact());
   }
+}
+
+TEST_CASE("LayerNorm of bytes: is the definition rounded, in any layout, saturated") {
+  Generator random(2);
+  for (int i = 0; i < 120; ++i) {
+    Dims dims;
+    for (int32_t k = Pick(random, 1, 4); k > 0; --k) dims.push_back(Pick(random, 1, 9));
+    dims.back() = Pick(random, 2, 70);
+    const LayerNormAttributes attributes = {Pick(random, 0, 1) == 0 ? 0.0F : 5.0F,
+                                            Pick(random, 0, 1)};
+    const bool is_signed = attributes.rms != 0 || Pick(random, 0, 1) == 0;
+    Tensor x(is_signed ? DType::kI8 : DType::kU8, dims, kAllLayouts[Pick(random, 0, 4)]);
+    std::vector<uint8_t> bytes(x.count());
+    for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
+    x.Set(bytes);
+    std::vector<float> numbers;
+    for (const uint8_t byte : bytes) {
+      numbers.push_back(is_signed ? static_cast<float>(static_cast<int8_t>(byte))
+                                  : static_cast<float>(byte));
+    }
+    OpFixture op(OpKind::kLayerNorm);
+    op.AddInput(x);
+    const Tensor scale =
+        op.AddInput(Random({dims.back()}, Layout::kRowMajor, random, -90.0F, 90.0F));
+    std::vector<float> bias;
+    if (Pick(random, 0, 1) == 1) {
+      bias = op.AddInput(Random({dims.back()}, Layout::kRowMajor, random, -20.0F, 20.0F))
+                 .Values<float>();
+    }
+    const Tensor y = op.AddOutput(Tensor(x.dtype(), dims, kAllLayouts[Pick(random, 0, 4)]));
+    REQUIRE(op.Run(attributes, Pick(random, 1, 3)).ok());
+    INFO("case ", i);
+    const std::vector<double> exact =
+        NaiveLayerNorm(numbers, scale.Values<float>(), bias, attributes);
+    const std::vector<uint8_t> got = y.Values<uint8_t>();
+    const double least = is_signed ? -128 : 0;
+    for (size_t k = 0; k < got.size(); ++k) {
+      const double clamped = std::min(std::max(exact[k], least), least + 255);
+      const auto value = static_cast<double>(is_signed ? static_cast<int8_t>(got[k]) : got[k]);
+      CHECK(std::abs(value - clamped) < 0.5 + 1e-4);
+    }
+    CHECK(y.GapsIntact());
+  }
+}
+
+TEST_CASE("LayerNorm of bytes: a row without a spread, and parameters that are no numbers") {
+  const auto run = [](const std::vector<float>& scale) {
+    OpFixture op(OpKind::kLayerNorm);
+    op.AddInput(Tensor::From(DType::kU8, {1, 3}, std::vector<uint8_t>{9, 9, 9}));
+    op.AddInput(Tensor::From(DType::kF32, {3}, scale));
+    op.AddInput(Tensor::From(DType::kF32, {3}, std::vector<float>{7, 300, -4}));
+    const Tensor y = op.AddOutput(Tensor(DType::kU8, {1, 3}, Layout::kRowMajor));
+    REQUIRE(op.Run(LayerNormAttributes{1.0F, 0}).ok());
+    return y.Values<uint8_t>();
+  };
+  CHECK(run({1, 2, 3}) == std::vector<uint8_t>{7, 255, 0});
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  CHECK(run({nan, nan, nan}) == std::vector<uint8_t>{0, 0, 0});
+}
+
+TEST_CASE("LayerNorm of bytes: other parameters than f32, and u8 without the mean, are refused") {
+  const auto is_valid = [](DType dtype, DType parameters, int32_t rms) {
+    OpFixture op(OpKind::kLayerNorm);
+    op.AddInput(Tensor(dtype, {2, 4}, Layout::kRowMajor));
+    op.AddInput(Tensor(parameters, {4}, Layout::kRowMajor));
+    (void)op.AddOutput(Tensor(dtype, {2, 4}, Layout::kRowMajor));
+    return op.Run(LayerNormAttributes{1.0F, rms}).ok();
+  };
+  CHECK(is_valid(DType::kI8, DType::kF32, 1));
+  CHECK(is_valid(DType::kU8, DType::kF32, 0));
+  CHECK_FALSE(is_valid(DType::kU8, DType::kF32, 1));
+  CHECK_FALSE(is_valid(DType::kI8, DType::kI8, 0));
 }
 
 TEST_CASE("LayerNorm: a row of equal elements is its bias, whatever they are") {
