@@ -4,6 +4,7 @@
 #include "tests/fuzz/plan_attempt.hpp"
 #include "tests/fuzz/plan_attempt_models.hpp"
 #include "tests/fuzz/plan_spec_mutation.hpp"
+#include "tests/support/windows_in_place.hpp"
 #ifdef TENON_FIRMWARE
 #include "tests/support/made_plan.hpp"
 #else
@@ -56,6 +57,10 @@ std::vector<PlanSpec> Originals() {
 }
 
 }  // namespace
+
+TEST_CASE("Plan run mutation: one state of the net with states is a window in its place") {
+  CHECK(WindowsInPlace(ConvertText(kStateNet)) == 1);
+}
 
 TEST_CASE("Plan run mutation: plans that are only rewritten run as before") {
   for (const PlanSpec& spec : Originals()) {

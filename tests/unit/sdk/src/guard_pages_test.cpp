@@ -9,6 +9,7 @@
 
 #include "converter/ir/text.hpp"
 #include "tests/support/shared_folder.hpp"
+#include "tests/support/windows_in_place.hpp"
 #include "tests/unit/sdk/src/guarded_memory.hpp"
 #include "tests/unit/sdk/src/sdk_testing.hpp"
 #include "tests/unit/sdk/src/split_graphs.hpp"
@@ -217,6 +218,7 @@ state "a" = "sum"
 state "r" = "q" from random(3)
 )",
                                            /*portable=*/false);
+  CHECK(WindowsInPlace(plan) == 1);  // r; s has several channels before its frames
   RunGuarded(plan, true);
   const Arrays inputs = InputsOf(plan);
   GuardedRun at_end(plan, {/*portable=*/false, 1, true, GuardedEdge::kEnd});

@@ -7,6 +7,7 @@
 #include "tenon/tenon.hpp"
 #include "tests/support/evaluate_graph.hpp"
 #include "tests/support/random_graph.hpp"
+#include "tests/support/windows_in_place.hpp"
 #include "tests/unit/sdk/src/stream_testing.hpp"
 
 namespace tenon::test {
@@ -63,6 +64,65 @@ TEST_CASE("Stream with state: two streams of a plan at once keep their own") {
   std::thread beside([&] { CheckSums(other, plan.get(), 100); });
   CheckSums(one, plan.get(), 100);
   beside.join();
+}
+
+/// The sum of the last four inputs; what it keeps moves on in its place.
+constexpr const char* kMovingSums = R"(graph moving
+input %x: f32[1,64]
+input %s: f32[3,64]
+%n = unary(%x) {function=relu}
+%w = concat(%s, %n) {axis=0}
+%k = slice(%w) {begins=[1,0], sizes=[3,64], steps=[1,1]}
+%y = reduce(%w) {function=sum, axes_mask=1, keep_dims=0}
+output %y
+output %k
+state "s" = "k"
+)";
+
+/// What the n-th step gives that is given n.
+float MovingSum(int n) {
+  int sum = 0;
+  for (int i = n; i > 0 && i > n - 4; --i) sum += i;
+  return static_cast<float>(sum);
+}
+
+TEST_CASE("Stream with state: windows in their place are each stream's and each session's own") {
+  const std::vector<uint8_t> bytes = PlanOf(kMovingSums);
+  REQUIRE(WindowsInPlace(bytes) == 1);
+  const LoadedForTest plan(bytes);
+  constexpr int kSteps = 100;
+  const auto frame = [](int n) { return std::vector<float>(64, static_cast<float>(n)); };
+  const auto streamed = [&](const StreamForTest& stream) {
+    std::vector<Job> jobs;
+    for (int n = 1; n <= kSteps; ++n) {
+      std::vector<std::byte> input(64 * sizeof(float));
+      std::memcpy(input.data(), frame(n).data(), input.size());
+      jobs.push_back(JobFor(plan.get(), {input}));
+    }
+    for (Job& job : jobs) REQUIRE(Submit(stream, job) == TENON_OK);
+    for (int n = 1; n <= kSteps; ++n) {
+      const Job& job = jobs[static_cast<size_t>(n) - 1];
+      REQUIRE(Await(stream, job.ticket) == "");
+      float last = 0;
+      std::memcpy(&last, job.outputs[0].data() + 63 * sizeof last, sizeof last);
+      CHECK(last == MovingSum(n));
+    }
+  };
+  const auto stepped = [&](const SessionForTest& session) {
+    for (int n = 1; n <= kSteps; ++n) {
+      std::memcpy(tenon_session_input(session.get(), 0), frame(n).data(), 64 * sizeof(float));
+      tenon_error error;
+      REQUIRE(tenon_session_run(session.get(), &error) == TENON_OK);
+      CHECK(*static_cast<const float*>(tenon_session_output(session.get(), 0)) == MovingSum(n));
+    }
+  };
+  const StreamForTest streams[] = {StreamForTest(plan.get()), StreamForTest(plan.get())};
+  const SessionForTest sessions[] = {SessionForTest(plan), SessionForTest(plan)};
+  std::thread beside[] = {std::thread([&] { streamed(streams[1]); }),
+                          std::thread([&] { stepped(sessions[0]); }),
+                          std::thread([&] { stepped(sessions[1]); })};
+  streamed(streams[0]);
+  for (std::thread& thread : beside) thread.join();
 }
 
 TEST_CASE("Stream with state: several replicas are refused, because each would miss inputs") {
