@@ -8,6 +8,7 @@ from ai_edge_litert import schema_py_generated as schema
 TYPES = {"i8": schema.TensorType.INT8, "u8": schema.TensorType.UINT8,
          "i16": schema.TensorType.INT16, "i32": schema.TensorType.INT32,
          "f32": schema.TensorType.FLOAT32,
+         "c64": schema.TensorType.COMPLEX64,
          "bool": schema.TensorType.BOOL}
 NUMPY = {"i8": np.int8, "u8": np.uint8, "i16": np.int16, "i32": np.int32, "f32": np.float32,
          "bool": np.bool_}
@@ -71,6 +72,29 @@ class OneOp:
     def constant(self, name, dtype, data, **kwargs):
         data = np.asarray(data, NUMPY[dtype])
         return self.tensor(name, dtype, data.shape, data=data, **kwargs)
+
+    def sparse(self, name, dtype, shape, values, order, levels, blocks=()):
+        """A constant of which only `values` are stored. Each level is a number, dense, or a pair of
+        segments and indices."""
+        number = self.tensor(name, dtype, shape, data=values)
+        sparsity = schema.SparsityParametersT()
+        sparsity.traversalOrder, sparsity.blockMap, sparsity.dimMetadata = order, blocks, []
+        for level in levels:
+            metadata = schema.DimensionMetadataT()
+            metadata.format = schema.DimensionType.DENSE
+            if isinstance(level, int):
+                metadata.denseSize = level
+            else:
+                metadata.format = schema.DimensionType.SPARSE_CSR
+                vectors = [schema.Int32VectorT(), schema.Int32VectorT()]
+                for vector, numbers in zip(vectors, level):
+                    vector.values = [int(n) for n in numbers]
+                metadata.arraySegmentsType = metadata.arrayIndicesType = (
+                    schema.SparseIndexVector.Int32Vector)
+                metadata.arraySegments, metadata.arrayIndices = vectors
+            sparsity.dimMetadata.append(metadata)
+        self.graph.tensors[number].sparsity = sparsity
+        return number
 
     def op(self, name, inputs, outputs, options_name=None, version=2, **options):
         code = schema.OperatorCodeT()

@@ -87,6 +87,11 @@ Result<DType> Importer::DTypeOf(int32_t tensor) const {
   return InputError("tensor '{}': {}", NameOf(tensor), dtype.error().message);
 }
 
+bool Importer::IsComplex(int32_t tensor) const {
+  return model_graph_->tensors()->Get(static_cast<uint32_t>(tensor))->type() ==
+         format::TensorType::COMPLEX64;
+}
+
 Result<Quantization> Importer::QuantizationOf(int32_t tensor) const {
   const format::Tensor& stored = *model_graph_->tensors()->Get(static_cast<uint32_t>(tensor));
   TENON_ASSIGN_OR_RETURN(const DType dtype, DTypeOf(tensor));
@@ -141,6 +146,11 @@ Result<TensorId> Importer::AddConstant(int32_t tensor) {
     return InputError("nothing makes tensor '{}'", NameOf(tensor));
   }
   TENON_ASSIGN_OR_RETURN(const DType dtype, DTypeOf(tensor));
+  if (stored.sparsity() != nullptr) {  // a few bytes in the file can stand for any number
+    TENON_ASSIGN_OR_RETURN(const Shape shape, ReadShape(stored));
+    TENON_RETURN_IF_ERROR(
+        CheckConstantLimit(graph_, shape.Elements() * DTypeBytes(dtype), NameOf(tensor)));
+  }
   const auto read = [&]() -> Result<TensorId> {
     TENON_ASSIGN_OR_RETURN(const Shape shape, ReadShape(stored));
     TENON_ASSIGN_OR_RETURN(std::vector<std::byte> bytes, ReadData(model_, stored, dtype, shape));

@@ -46,6 +46,8 @@ class Importer {
   [[nodiscard]] Order OrderOf(int32_t tensor) const;
   void Bind(int32_t tensor, TensorId id, Order order);
   [[nodiscard]] Result<DType> DTypeOf(int32_t tensor) const;
+  /// True if the file says that the tensor's elements are complex numbers of two f32.
+  [[nodiscard]] bool IsComplex(int32_t tensor) const;
   [[nodiscard]] Result<Quantization> QuantizationOf(int32_t tensor) const;
   [[nodiscard]] std::string NameOf(int32_t tensor) const;
   /// Dims permuted; a constant at once, others by an op.

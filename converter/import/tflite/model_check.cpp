@@ -109,8 +109,8 @@ Status CheckTensors(const format::Model& model, const format::SubGraph& graph) {
       return InputError("malformed: tensor '{}' is in buffer {} of {}", name, tensor.buffer(),
                         model.buffers()->size());
     }
-    if (tensor.sparsity() != nullptr) {
-      return InputError("tensor '{}' is sparse, which is not supported", name);
+    if (tensor.sparsity() != nullptr && !HasData(model, tensor)) {
+      return InputError("tensor '{}' is sparse, which only constants may be", name);
     }
   }
   return {};

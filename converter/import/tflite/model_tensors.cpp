@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "converter/import/import_graph.hpp"
+#include "converter/import/tflite/sparse_constants.hpp"
 #include "tflite_subset_generated.h"
 
 namespace tenon::converter::tflite {
@@ -126,11 +127,16 @@ Result<std::vector<std::byte>> ReadData(const format::Model& model, const format
   const auto* data = model.buffers()->Get(tensor.buffer())->data();
   const int64_t wanted = shape.Elements() * DTypeBytes(dtype);
   if (wanted == 0 && data == nullptr) return std::vector<std::byte>();
-  if (static_cast<int64_t>(data->size()) != wanted) {
-    return InputError("it has {} bytes of data, its dims want {}", data->size(), wanted);
-  }
   const auto* bytes = reinterpret_cast<const std::byte*>(data->data());
-  std::vector<std::byte> result(bytes, bytes + data->size());
+  std::vector<std::byte> result;
+  if (tensor.sparsity() != nullptr) {
+    TENON_ASSIGN_OR_RETURN(
+        result, Densified(*tensor.sparsity(), shape, DTypeBytes(dtype), {bytes, data->size()}));
+  } else if (static_cast<int64_t>(data->size()) != wanted) {
+    return InputError("it has {} bytes of data, its dims want {}", data->size(), wanted);
+  } else {
+    result.assign(bytes, bytes + data->size());
+  }
   if (dtype == DType::kBool) {
     for (std::byte& value : result) value = value == std::byte{0} ? value : std::byte{1};
   }

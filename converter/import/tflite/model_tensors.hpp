@@ -48,7 +48,8 @@ struct Quantization {
 /// True if the tensor has no elements: its value needs no data.
 [[nodiscard]] bool HasNoElements(const format::Tensor& tensor);
 
-/// The value of a constant, row-major. Errors: its size does not fit its dims and type.
+/// The value of a constant, row-major; of a sparse one with its zeros, which may be far more than
+/// the file holds. Errors: its size does not fit its dims and type.
 [[nodiscard]] Result<std::vector<std::byte>> ReadData(const format::Model& model,
                                                       const format::Tensor& tensor, DType dtype,
                                                       const Shape& shape);

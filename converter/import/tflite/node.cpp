@@ -178,6 +178,17 @@ Result<Quantization> Node::Intermediate(int index) const {
   return importer_.QuantizationOf(tensors->Get(at));
 }
 
+bool Node::ReadsComplex() const { return HasInput(0) && importer_.IsComplex(InputTensor(0)); }
+
+bool Node::HasComplex() const {
+  for (int i = 0; i < InputCount(); ++i) {
+    if (HasInput(i) && importer_.IsComplex(InputTensor(i))) return true;
+  }
+  return node_.outputs() != nullptr &&
+         std::any_of(node_.outputs()->begin(), node_.outputs()->end(),
+                     [&](int32_t output) { return importer_.IsComplex(output); });
+}
+
 Result<bool> Node::IsQuantized(bool takes_wide) const {
   bool quantized = false;
   const auto look = [&](int32_t tensor) -> Status {
@@ -232,6 +243,21 @@ Status Node::SetOutput(int index, TensorId id, Order order) {
     return InputError("output {} is {} in the file, but {} by the operator", index,
                       DTypeName(dtype), DTypeName(DTypeOf(id)));
   }
+  NameOutput(output, id);
+  importer_.Bind(output, id, order);
+  return {};
+}
+
+Status Node::SetComplexOutput(int index, TensorId id) {
+  if (index >= OutputCount()) return InputError("it has {} outputs, too few", OutputCount());
+  const int32_t output = node_.outputs()->Get(static_cast<uint32_t>(index));
+  if (!importer_.IsComplex(output)) return InputError("output {} is not of complex numbers", index);
+  NameOutput(output, id);
+  importer_.Bind(output, id, Order::kModel);
+  return {};
+}
+
+void Node::NameOutput(int32_t output, TensorId id) {
   const Tensor& tensor = graph().tensor(id);
   if (tensor.producer != kNone && tensor.name.starts_with(name_ + "/")) {
     const OpId producer = tensor.producer;
@@ -241,8 +267,6 @@ Status Node::SetOutput(int index, TensorId id, Order order) {
       graph().MutableOp(producer).name = name;
     }
   }
-  importer_.Bind(output, id, order);
-  return {};
 }
 
 Result<TensorId> Node::Reshape(TensorId x, const std::vector<int64_t>& dims) {

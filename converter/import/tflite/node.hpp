@@ -51,6 +51,10 @@ class Node {
   [[nodiscard]] DType DTypeOf(TensorId id);
   [[nodiscard]] Result<DType> InputDType(int index) const;
   [[nodiscard]] Result<DType> OutputDType(int index) const;
+  /// True if an input or output is of complex numbers. Here such a tensor is one of f32 with a last
+  /// dimension more, of the real and the imaginary part.
+  [[nodiscard]] bool HasComplex() const;
+  [[nodiscard]] bool ReadsComplex() const;  ///< of its first input
   /// Axis in [-rank, rank) as [0, rank).
   [[nodiscard]] Result<int32_t> Axis(int64_t axis, int32_t rank) const;
 
@@ -99,6 +103,9 @@ class Node {
   /// Errors: its type is not what the file says.
   [[nodiscard]] Status SetOutput(int index, TensorId id, Order order = Order::kModel);
 
+  /// The same of an output of complex numbers, whose parts are the last dimension of `id`.
+  [[nodiscard]] Status SetComplexOutput(int index, TensorId id);
+
   /// These leave out what would change nothing.
   [[nodiscard]] Result<TensorId> Reshape(TensorId x, const std::vector<int64_t>& dims);
   [[nodiscard]] Result<TensorId> Transpose(TensorId x, const std::vector<int32_t>& permutation);
@@ -119,6 +126,8 @@ class Node {
  private:
   [[nodiscard]] int32_t InputTensor(int index) const;
   [[nodiscard]] Result<TensorId> WithRank4(TensorId x);
+  /// Gives what was emitted for this node the output's name.
+  void NameOutput(int32_t output, TensorId id);
 
   Importer& importer_;
   const format::Operator& node_;

@@ -79,6 +79,10 @@ Status Variables::SetInitial(const format::SubGraph& graph, const Key& key, int3
     return InputError("variable '{}' is initialised with what is computed, which is not supported",
                       key.second);
   }
+  if (stored.sparsity() != nullptr) {
+    return InputError("variable '{}' begins with a sparse constant, which is not supported",
+                      key.second);
+  }
   TENON_ASSIGN_OR_RETURN(variable.dtype, DTypeFromTflite(stored.type()));
   TENON_ASSIGN_OR_RETURN(variable.shape, ReadShape(stored));
   TENON_ASSIGN_OR_RETURN(std::vector<std::byte> bytes,

@@ -5,6 +5,7 @@
 #include <numbers>
 #include <numeric>
 
+#include "converter/import/fourier.hpp"
 #include "converter/import/onnx/ops/indexing.hpp"
 #include "converter/import/onnx/ops/ops.hpp"
 #include "converter/ir/elements.hpp"
@@ -14,37 +15,8 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-/// A transform longer than this would need a table of gigabytes.
-constexpr int64_t kLongestTransform = 8192;
-
-struct Transform {
-  int64_t length = 0;  ///< points
-  int64_t bins = 0;    ///< outputs: all points, or those up to the middle
-  int64_t parts = 1;   ///< of an input: 1 real, 2 real and imaginary
-  bool inverse = false;
-};
-
-/// The weight with which part `from` of point n counts in part `to` of bin k: of the product with
-/// exp(-2 pi i k n / length), divided by the length and conjugate for the inverse.
-double Weight(const Transform& t, int64_t n, int64_t from, int64_t k, int64_t to) {
-  const int64_t turn = k * n % t.length;
-  const double angle = 2.0 * std::numbers::pi * static_cast<double>(turn) /
-                       static_cast<double>(t.length) * (t.inverse ? 1.0 : -1.0);
-  const double scale = t.inverse ? 1.0 / static_cast<double>(t.length) : 1.0;
-  if (from == to) return std::cos(angle) * scale;
-  return (to == 1 ? std::sin(angle) : -std::sin(angle)) * scale;
-}
-
-Status CheckTransform(const Transform& t) {
-  if (t.length < 1 || t.length > kLongestTransform) {
-    return InputError("transforms of {} points are not supported, only up to {}", t.length,
-                      kLongestTransform);
-  }
-  if (t.parts != 1 && t.parts != 2) {
-    return InputError("its last dimension is {}, neither 1 (real) nor 2 (complex)", t.parts);
-  }
-  return {};
-}
+using fourier::kLongestTransform;
+using fourier::Transform;
 
 Result<int64_t> ScalarInput(Lowering& node, int index) {
   TENON_ASSIGN_OR_RETURN(const TensorId input, node.Input(index));
@@ -53,21 +25,9 @@ Result<int64_t> ScalarInput(Lowering& node, int index) {
   return values[0];
 }
 
-/// [points * parts, bins * 2]; points of the input beyond the transform's length count nothing.
 Result<TensorId> TransformMatrix(Lowering& node, const Transform& t, int64_t points, DType dtype) {
-  std::vector<double> values;
-  values.reserve(static_cast<size_t>(points * t.parts * t.bins * 2));
-  for (int64_t n = 0; n < points; ++n) {
-    for (int64_t from = 0; from < t.parts; ++from) {
-      for (int64_t k = 0; k < t.bins; ++k) {
-        for (int64_t to = 0; to < 2; ++to) {
-          values.push_back(n < t.length ? Weight(t, n, from, k, to) : 0.0);
-        }
-      }
-    }
-  }
   TENON_ASSIGN_OR_RETURN(const Shape shape, ShapeFromDims({points * t.parts, t.bins * 2}));
-  return node.Constant("transform", dtype, shape, values);
+  return node.Constant("transform", dtype, shape, fourier::WeightsOf(t, points));
 }
 
 Status LowerDft(Lowering& node) {
@@ -89,7 +49,7 @@ Status LowerDft(Lowering& node) {
   }
   const bool one_sided = node.Flag("onesided", false);
   if (one_sided && t.inverse) return InputError("onesided and inverse are not supported together");
-  TENON_RETURN_IF_ERROR(CheckTransform(t));
+  TENON_RETURN_IF_ERROR(fourier::CheckTransform(t));
   t.bins = one_sided ? t.length / 2 + 1 : t.length;
   // The transformed axis goes before the last one, where both are a row of the product.
   std::vector<int32_t> permutation;
@@ -144,7 +104,7 @@ Status LowerStft(Lowering& node) {
   Transform t;
   t.parts = shape[2];
   TENON_ASSIGN_OR_RETURN(const std::vector<double> window, ReadWindowValues(node, t.length));
-  TENON_RETURN_IF_ERROR(CheckTransform(t));
+  TENON_RETURN_IF_ERROR(fourier::CheckTransform(t));
   const bool one_sided = node.Flag("onesided", true);
   if (one_sided && t.parts == 2) return InputError("onesided is not supported for complex signals");
   if (step < 1 || t.length > shape[1]) {
@@ -155,7 +115,8 @@ Status LowerStft(Lowering& node) {
   for (int64_t out = 0; out < t.bins * 2; ++out) {
     for (int64_t from = 0; from < t.parts; ++from) {
       for (int64_t n = 0; n < t.length; ++n) {
-        values.push_back(window[static_cast<size_t>(n)] * Weight(t, n, from, out / 2, out % 2));
+        values.push_back(window[static_cast<size_t>(n)] *
+                         fourier::Weight(t, n, from, out / 2, out % 2));
       }
     }
   }

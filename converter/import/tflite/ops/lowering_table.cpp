@@ -34,6 +34,7 @@ constexpr LoweringRow kRows[] = {
     {Op::BROADCAST_TO, LowerBroadcastTo, kMoved},
     {Op::CAST, LowerCast, kMoved},
     {Op::CEIL, LowerUnary, kInFloats},
+    {Op::COMPLEX_ABS, LowerComplex, kInFloats},
     {Op::CONCATENATION, LowerConcatenation, kExact, LowerQuantizedConcatenation},
     {Op::CONV_2D, LowerConv, kExact, LowerQuantizedConv},
     {Op::COS, LowerUnary, kInFloats},
@@ -41,6 +42,7 @@ constexpr LoweringRow kRows[] = {
     {Op::CUSTOM, LowerDetectionPostProcess, kInFloats, nullptr,
      "one image; max_classes_per_detection 1; zeros where nothing is",
      "TFLite_Detection_PostProcess"},
+    {Op::DENSIFY, LowerDensify, kMoved},
     {Op::DEPTHWISE_CONV_2D, LowerConv, kExact, LowerQuantizedConv},
     {Op::DEPTH_TO_SPACE, LowerDepthToSpace, kMoved},
     {Op::DEQUANTIZE, LowerDequantize, kExact, LowerDequantize},
@@ -49,7 +51,7 @@ constexpr LoweringRow kRows[] = {
     {Op::EMBEDDING_LOOKUP, LowerEmbeddingLookup, kMoved},
     {Op::EQUAL, LowerBinary, kInFloats},
     {Op::EXP, LowerUnary, kExact, LowerQuantizedFunction},
-    {Op::EXPAND_DIMS, LowerExpandDims, kMoved},
+    {Op::EXPAND_DIMS, LowerReshape, kMoved},
     {Op::FILL, LowerFill, kMoved},
     {Op::FLOOR, LowerUnary, kInFloats},
     {Op::FLOOR_DIV, LowerFloorDiv, kInFloats},
@@ -62,6 +64,7 @@ constexpr LoweringRow kRows[] = {
     {Op::GREATER_EQUAL, LowerBinary, kInFloats},
     {Op::HARD_SWISH, LowerUnary, kExact, LowerQuantizedFunction},
     {Op::IF, LowerIf, kExact, LowerIf, "its condition known at conversion; no variables inside"},
+    {Op::IMAG, LowerComplex, kInFloats},
     {Op::L2_NORMALIZATION, LowerL2Normalization, kInFloats},
     {Op::LEAKY_RELU, LowerUnary, kExact, LowerQuantizedFunction},
     {Op::LESS, LowerBinary, kInFloats},
@@ -94,6 +97,7 @@ constexpr LoweringRow kRows[] = {
     {Op::QUANTIZE, LowerQuantize, kExact, LowerQuantize},
     {Op::RANGE, LowerRange, kMoved, nullptr, "ends and step constant"},
     {Op::RANK, LowerRank, kMoved},
+    {Op::REAL, LowerComplex, kInFloats},
     {Op::REDUCE_ALL, LowerReduceBools, kMoved},
     {Op::REDUCE_ANY, LowerReduceBools, kMoved},
     {Op::REDUCE_MAX, LowerReduce, kMoved},
@@ -107,6 +111,9 @@ constexpr LoweringRow kRows[] = {
     {Op::RESIZE_BILINEAR, LowerResize, kInFloats},
     {Op::RESIZE_NEAREST_NEIGHBOR, LowerResize, kMoved},
     {Op::REVERSE_V2, LowerReverse, kMoved},
+    {Op::RFFT2D, LowerComplex, kInFloats, nullptr,
+     "up to 8192 points; fft_length constant; complex numbers only to REAL, IMAG, COMPLEX_ABS, "
+     "RESHAPE, SQUEEZE, EXPAND_DIMS"},
     {Op::RNN, LowerRnn},
     {Op::ROUND, LowerUnary, kInFloats},
     {Op::RSQRT, LowerRsqrt, kInFloats},
@@ -125,7 +132,7 @@ constexpr LoweringRow kRows[] = {
     {Op::SQRT, LowerUnary, kInFloats},
     {Op::SQUARE, LowerSquare, kInFloats},
     {Op::SQUARED_DIFFERENCE, LowerSquaredDifference, kInFloats},
-    {Op::SQUEEZE, LowerSqueeze, kMoved},
+    {Op::SQUEEZE, LowerReshape, kMoved},
     {Op::STRIDED_SLICE, LowerStridedSlice, kMoved},
     {Op::SUB, LowerBinary, kExact, LowerQuantizedSum},
     {Op::SUM, LowerReduce, kExact, LowerQuantizedSumOrMean},
@@ -186,6 +193,7 @@ Status Lower(Node& node) {
   // Graphs inside are not checked as a whole: a branch that is not taken may hold anything.
   if (found == nullptr) return InputError("this operator cannot be converted");
   const LoweringRow& row = *found;
+  if (node.HasComplex()) return LowerComplex(node);
   const bool takes_wide = row.integers == Integers::kExactWide;
   TENON_ASSIGN_OR_RETURN(const bool quantized, node.IsQuantized(takes_wide));
   if (!quantized) return row.lower(node);

@@ -33,6 +33,10 @@ namespace tenon::converter::tflite {
 [[nodiscard]] Status LowerCast(Node& node);
 [[nodiscard]] Status LowerQuantize(Node& node);
 [[nodiscard]] Status LowerDequantize(Node& node);
+[[nodiscard]] Status LowerDensify(Node& node);
+
+// complex.cpp
+[[nodiscard]] Status LowerComplex(Node& node);  ///< whatever reads or makes complex numbers
 
 // window.cpp
 [[nodiscard]] Status LowerConv(Node& node);
@@ -122,9 +126,9 @@ namespace tenon::converter::tflite {
 [[nodiscard]] Status LowerBatchToSpace(Node& node);
 
 // shape_ops.cpp
-[[nodiscard]] Status LowerReshape(Node& node);
-[[nodiscard]] Status LowerSqueeze(Node& node);
-[[nodiscard]] Status LowerExpandDims(Node& node);
+[[nodiscard]] Status LowerReshape(Node& node);  ///< RESHAPE, SQUEEZE and EXPAND_DIMS
+/// The dims that these three give a tensor of dims `x`.
+[[nodiscard]] Result<std::vector<int64_t>> NewDims(Node& node, const Shape& x);
 [[nodiscard]] Status LowerTranspose(Node& node);
 [[nodiscard]] Status LowerTile(Node& node);
 [[nodiscard]] Status LowerBroadcastTo(Node& node);

@@ -38,10 +38,7 @@ Status Reshaped(Node& node, TensorId x, const std::vector<int64_t>& dims) {
 
 std::vector<int64_t> DimsOf(const Shape& shape) { return {shape.dims, shape.dims + shape.rank}; }
 
-}  // namespace
-
-Status LowerReshape(Node& node) {
-  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+Result<std::vector<int64_t>> ReshapedDims(Node& node, const Shape& x) {
   std::vector<int64_t> dims;
   const auto* options = node.stored().builtin_options_as_ReshapeOptions();
   if (node.HasInput(1)) {
@@ -51,13 +48,10 @@ Status LowerReshape(Node& node) {
   } else {
     return InputError("its dims are missing");
   }
-  TENON_ASSIGN_OR_RETURN(dims, Resolved(dims, node.ShapeOf(x).Elements()));
-  return Reshaped(node, x, dims);
+  return Resolved(dims, x.Elements());
 }
 
-Status LowerSqueeze(Node& node) {
-  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
-  const Shape shape = node.ShapeOf(x);
+Result<std::vector<int64_t>> SqueezedDims(Node& node, const Shape& shape) {
   const auto* options = node.stored().builtin_options_as_SqueezeOptions();
   std::vector<bool> dropped(static_cast<size_t>(shape.rank), false);
   if (options != nullptr && options->squeeze_dims() != nullptr &&
@@ -74,16 +68,34 @@ Status LowerSqueeze(Node& node) {
   for (int32_t i = 0; i < shape.rank; ++i) {
     if (!dropped[static_cast<size_t>(i)]) dims.push_back(shape[i]);
   }
-  return Reshaped(node, x, dims);
+  return dims;
 }
 
-Status LowerExpandDims(Node& node) {
-  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+Result<std::vector<int64_t>> ExpandedDims(Node& node, const Shape& x) {
   TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> axes, node.Ints(1));
   if (axes.size() != 1) return InputError("its axis is no scalar");
-  TENON_ASSIGN_OR_RETURN(const int32_t axis, node.Axis(axes[0], node.ShapeOf(x).rank + 1));
-  std::vector<int64_t> dims = DimsOf(node.ShapeOf(x));
+  TENON_ASSIGN_OR_RETURN(const int32_t axis, node.Axis(axes[0], x.rank + 1));
+  std::vector<int64_t> dims = DimsOf(x);
   dims.insert(dims.begin() + axis, 1);
+  return dims;
+}
+
+}  // namespace
+
+Result<std::vector<int64_t>> NewDims(Node& node, const Shape& x) {
+  switch (node.op()) {
+    case format::BuiltinOperator::SQUEEZE:
+      return SqueezedDims(node, x);
+    case format::BuiltinOperator::EXPAND_DIMS:
+      return ExpandedDims(node, x);
+    default:
+      return ReshapedDims(node, x);
+  }
+}
+
+Status LowerReshape(Node& node) {
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> dims, NewDims(node, node.ShapeOf(x)));
   return Reshaped(node, x, dims);
 }
 
