@@ -111,17 +111,18 @@ class Report:
     instructions: int = 0
 
 
-def run_on_board(board, runner, plan, inputs, outputs, ops=False):
-    """One inference of `plan` by the program `runner`. `outputs`: files for the outputs' bytes."""
+def run_on_board(board, runner, plan, inputs, outputs, ops=False, ticks=False):
+    """One inference of `plan` by the program `runner`. `outputs`: files for the outputs' bytes. `ops`,
+    `ticks`: with the instructions of each op, or of all."""
     machine = MACHINES[board]
     environment = dict(os.environ)
-    if ops:
+    if ops or ticks:
         environment["TENON_QEMU_OPTIONS"] = "-icount shift=5"
     # Paths go through one line of at most 1 KB, so they are kept short.
     folder = pathlib.Path(plan).parent
     files = [os.path.relpath(path, folder) for path in [plan, *inputs, *outputs]]
     printed = call([ROOT / "toolchains" / "run-cortex-m.sh", machine, runner,
-                    *(["--ops"] if ops else []), *files], cwd=folder, env=environment)
+                    *(["--ops"] if ops else ["--ticks"] if ticks else []), *files], cwd=folder, env=environment)
     return parse(printed, PICOSECONDS_PER_TICK[machine])
 
 

@@ -1,14 +1,15 @@
 // Runs any plan on the board, through tenon.h as firmware uses it, with every kernel of this build:
 //
-//   firmware_runner [--ops | --runs N | --random N | --steps N] PLAN [INPUT...] [OUTPUT...]
+//   firmware_runner [--ticks | --ops | --runs N | --random N | --steps N]
+//       PLAN [INPUT...] [OUTPUT...]
 //
 // Files are the workstation's: the plan, one .npy file per input, and one file per output, which
 // gets its bytes. Inputs of --input-from=NAME=rows:N are handed in by rows, but for --ops and
-// --random, where they lie in memory. Prints what the plan took of memory; with --ops also the
-// ticks of every op of a second run. --runs: so many inferences, not one. --random: then so many on
-// random bytes, and the fewest and most ticks that one took. --steps: inputs have a leading
-// dimension of so many steps, which run one after the other with the plan's state kept; outputs get
-// the bytes of all.
+// --random, where they lie in memory. Prints what the plan took of memory. --ticks: also the ticks
+// of the run. --ops: the ticks of every op of a second run. --runs: so many inferences, not one.
+// --random: then so many on random bytes, and the fewest and most ticks that one took. --steps:
+// inputs have a leading dimension of so many steps, which run one after the other with the plan's
+// state kept; outputs get the bytes of all.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -132,6 +133,14 @@ class Runner {
     Check(tenon_session_run(session_, &error_), "run");
   }
 
+  /// The ticks of one run.
+  void RunCounted() {
+    board_start_ticks();
+    const uint64_t start = board_ticks();
+    Run();
+    PrintTicks(board_ticks() - start);
+  }
+
   void WriteOutput(size_t index, const char* path) {
     tenon_port_info port;
     Check(tenon_plan_output(plan_, index, &port), "output");
@@ -204,10 +213,14 @@ class Runner {
       std::printf("op %lu ticks %llu kernel %s kind %s name %s\n", Number(i),
                   static_cast<unsigned long long>(ticks_[i]), op.kernel, op.kind, op.name);
     }
-    std::printf("run ticks %llu\n", static_cast<unsigned long long>(end - start));
+    PrintTicks(end - start);
   }
 
  private:
+  static void PrintTicks(uint64_t ticks) {
+    std::printf("run ticks %llu\n", static_cast<unsigned long long>(ticks));
+  }
+
   void Check(tenon_status status, const char* what) {
     if (status != TENON_OK) Fail(what, status, &error_);
   }
@@ -262,19 +275,20 @@ class Runner {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const bool ticks = argc > 1 && std::strcmp(argv[1], "--ticks") == 0;
   const bool ops = argc > 1 && std::strcmp(argv[1], "--ops") == 0;
   const bool several = argc > 2 && std::strcmp(argv[1], "--runs") == 0;
   const bool random = argc > 2 && std::strcmp(argv[1], "--random") == 0;
   const bool stream = argc > 2 && std::strcmp(argv[1], "--steps") == 0;
   const bool counted = several || random || stream;
   const int runs = counted ? std::atoi(argv[2]) : 1;
-  const int options = ops ? 1 : counted ? 2 : 0;
+  const int options = ops || ticks ? 1 : counted ? 2 : 0;
   const auto count = static_cast<size_t>(argc - 1 - options);
   char** const files = argv + 1 + options;
   if (argc < 2 + options || runs < 1) {
     Fail(
-        "usage: firmware_runner [--ops | --runs N | --random N | --steps N] PLAN [INPUT...] "
-        "[OUTPUT...]");
+        "usage: firmware_runner [--ticks | --ops | --runs N | --random N | --steps N] PLAN "
+        "[INPUT...] [OUTPUT...]");
   }
   Runner runner(ReadFile(files[0]), /*by_rows=*/!ops && !random);
   const size_t inputs = runner.input_count();
@@ -293,7 +307,8 @@ int main(int argc, char** argv) {
     }
     return 0;
   }
-  for (int i = 0; i < (random ? 1 : runs); ++i) runner.Run();
+  if (ticks) runner.RunCounted();
+  for (int i = 0; i < (random ? 1 : runs) && !ticks; ++i) runner.Run();
   std::printf("memory stack %lu\n", Number(board_stack_used()));
   for (size_t i = 0; i < outputs; ++i) runner.WriteOutput(i, files[1 + inputs + i]);
   if (ops) runner.RunTraced();

@@ -73,6 +73,36 @@ foreach(from "memory" "rows:1" "rows:8")
     --option=--most-slowdown=1.3 --option=--order-budget=20000 ${sram_alone})
 endforeach()
 
+# By rows, in the least arenas (docs/results-firmware.md): with the portable kernels' bits, and no more than
+# 1.3 times the multiply-accumulates and 1.5 times the counted instructions of the plain plan.
+function(firmware_rows name label model arena)
+  add_test(NAME firmware_${name}_rows_test COMMAND "${Python3_EXECUTABLE}"
+    "${CMAKE_CURRENT_SOURCE_DIR}/rows_test.py" --tenon "${TENON_HOST_TOOLS}/tenon"
+    --runner "$<TARGET_FILE:firmware_runner>" --board ${CMAKE_SYSTEM_PROCESSOR}
+    --most-arena ${arena} ${ARGN} "${model}")
+  set_tests_properties(firmware_${name}_rows_test PROPERTIES LABELS ${label} TIMEOUT 600
+    SKIP_RETURN_CODE 77)
+endfunction()
+set(qdq model_qdq.onnx)
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL cortex-m55)
+  set(rows_bytes 26176 20568 94224 15360 5098)
+elseif(CMAKE_SYSTEM_PROCESSOR STREQUAL cortex-m7)
+  set(rows_bytes 27056 20568 94224 19584 6924)
+else()
+  set(rows_bytes "")
+endif()
+if(rows_bytes)
+  list(POP_FRONT rows_bytes mbv2 vww_80 mcunet vww spotter)
+  set(msf --input input --rows 2 --option=--input-format=input=i8,nhwc)
+  firmware_rows(msf_mcunetv2_vww quick "${field}/msf_mcunetv2_vww_80/${qdq}" ${vww_80} ${msf})
+  firmware_rows(msf_mbv2 full "${field}/msf_mbv2_w035_144/${qdq}" ${mbv2} ${msf})
+  firmware_rows(msf_mcunet_320k full "${field}/msf_mcunet_320k_176/${qdq}" ${mcunet} ${msf})
+  firmware_rows(vww full "${field}/mlperf_vww/vww_96_int8.tflite" ${vww} --rows 4
+    --input input_1_int8)
+  firmware_rows(kws full "${shared_models}/${kws}/kws_int8.tflite" ${spotter} --rows 8
+    --input input_1 --option=--order-budget=20000)
+endif()
+
 # What patches cost is predicted. On Cortex-M7 worse: a convolution with little workspace takes up to
 # twice as long per multiply-accumulate, of which the prediction knows nothing.
 set(off_cortex-m55 0.1)
