@@ -174,9 +174,9 @@ class ConvCounts {
         const int taps = g_.kernel[1];
         const int64_t before = left >= 0 ? 0 : std::min(-left, taps);
         const int64_t end = std::min(g_.in_extent[1] - left, taps);
-        AddFill(before * g_.inputs);
+        if (before > 0) AddFill(before * g_.inputs);
         if (end > before) AddCopy((end - before) * g_.inputs);
-        AddFill((taps - std::max(end, before)) * g_.inputs);
+        if (taps > std::max(end, before)) AddFill((taps - std::max(end, before)) * g_.inputs);
       } else {
         for (int j = 0; j < g_.kernel[1]; ++j) {
           const int place = left + j * g_.dilations[1];
@@ -203,6 +203,8 @@ class ConvCounts {
     const int64_t words = int64_t{band_.runs} * band_.steps;
     const int64_t whole = g_.outputs / 2;
     const int64_t odd = g_.outputs % 2;
+    const bool in_rows = band_.mode == ConvMode::kRows;
+    const int64_t rounds = in_rows ? band_.runs * CeilDiv(band_.steps, 4) : CeilDiv(band_.steps, 8);
     c.Add("stored", stores_sums_ ? 2 * pairs_ * g_.outputs : 0);
     c.Add("passes", passes_);
     c.Add("listed_pixels", listed_);
@@ -229,6 +231,7 @@ class ConvCounts {
     c.Add("products", pairs_ * (whole + odd));
     c.Add("signed_products", is_signed_ ? pairs_ * whole : 0);
     c.Add("product_runs", pairs_ * (whole + odd) * band_.runs);
+    c.Add("product_rounds", pairs_ * (whole + odd) * rounds);
     c.Add("product_words", pairs_ * (whole + odd) * words);
     c.Add("pass_singles", passes_ * odd);
     c.Add("single_pixels", 2 * pairs_ * odd);

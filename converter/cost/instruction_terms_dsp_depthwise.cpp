@@ -13,15 +13,11 @@ using namespace dsp;
 
 constexpr int64_t kChannels = 4;  // of a depthwise convolution, at once
 
-bool HasPairs(const Context& context, const ConvGeometry& g) {
-  for (int i = 0; i < 2; ++i) {
-    if (g.kernel[i] != 3 || g.strides[i] != 1 || g.dilations[i] != 1) return false;
-  }
+bool HasPairs(const Context& context) {
   const OpCall& call = context.call();
-  if (call.Input(In::kWeights).strides[0] != 1 || g.inputs % kChannels != 0) return false;
-  constexpr int64_t kColumnBytes = 2 * kChannels * 4;
-  return static_cast<int64_t>(context.facts.workspace_bytes) >=
-         (g.out_extent[1] + 2) * kColumnBytes;
+  const size_t bytes = cpu::dsp::DepthwisePairsBytes(call);
+  return bytes != 0 && call.Input(In::kWeights).strides[0] == 1 &&
+         context.facts.workspace_bytes >= bytes;
 }
 
 /// The columns of x that a row of outputs reads, and those of padding.
@@ -32,12 +28,12 @@ int64_t ColumnsRead(const ConvGeometry& g, int64_t* all) {
 }
 
 void AddPairs(const Context& context, const ConvGeometry& g, bool is_signed) {
-  context.terms.model += " pairs";
+  context.terms.model += g.strides[1] == 1 ? " pairs" : " pairs_apart";
   const int64_t quads = g.inputs / kChannels;
   int64_t columns = 0;
   const int64_t read = ColumnsRead(g, &columns);
   const int64_t row_pairs = CeilDiv<int64_t>(g.out_extent[0], 2) * g.images;
-  const int64_t loads = row_pairs + g.images;
+  const int64_t loads = row_pairs * g.strides[0] + g.images;
   context.Add("cleared_columns", columns);
   context.Add("quads", quads);
   context.Add("images", quads * g.images);
@@ -126,7 +122,7 @@ bool DspDepthwise(const Context& context) {
   if (kind == Kind::kAny) context.Add("stored", int64_t{g.images} * g.Positions() * g.outputs);
   context.Add("factors", call.Input(In::kMultiplier).Elements());
   const bool is_signed = kind == Kind::kDoubled && output.zero_point != output.min;
-  if (kind == Kind::kDoubled && HasPairs(context, g)) {
+  if (kind == Kind::kDoubled && HasPairs(context)) {
     AddPairs(context, g, is_signed);
   } else {
     AddPlanes(context, g, is_signed);

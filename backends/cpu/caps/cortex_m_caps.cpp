@@ -120,7 +120,12 @@ Reason LookupSupports(const OpCall& call) {
 }
 
 Reason PoolSupports(const OpCall& call) {
-  return call.Input(0).dtype == DType::kI8 ? Reason() : Reason("the Cortex-M pooling takes i8");
+  if (call.Input(0).dtype != DType::kI8) return "the Cortex-M pooling takes i8";
+  const auto& pool = call.AttributesAs<PoolAttributes>();
+  if (int64_t{pool.kernel[0]} * pool.kernel[1] >= kMostPoolTaps) {
+    return "windows of more taps than the Cortex-M pooling counts";
+  }
+  return nullptr;
 }
 
 bool IsInPlacePointwise(const OpCall& conv) {

@@ -50,6 +50,8 @@ inline constexpr int kDepthwisePixels = 32;
 [[nodiscard]] Reason BinarySupports(const OpCall& call);
 /// Accepts lookups of bytes in tables.
 [[nodiscard]] Reason LookupSupports(const OpCall& call);
+/// Windows of pools have fewer taps, so that small cores need no floats of 64-bit integers.
+inline constexpr int64_t kMostPoolTaps = int64_t{1} << 30;
 /// Accepts maxima and averages.
 [[nodiscard]] Reason PoolSupports(const OpCall& call);
 

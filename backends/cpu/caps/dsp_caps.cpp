@@ -11,15 +11,14 @@ namespace {
 using In = QuantizedGemmInput;
 constexpr int kHalfBytes = 2;
 constexpr int kStep = 4;  // elements of a step
-/// Unpacking the weights costs about one instruction for each weight and pass: with so many pixels
-/// a pass, little beside the products.
-constexpr int kPassPixels = 16;
+/// Unpacking the weights costs about two instructions for each weight and pass: with so many pixels
+/// a pass, little beside the products. With more it pays only where memory is plenty.
+constexpr int kPassPixels = 32;
 /// What a pass's inputs may take before it is cut, beside a share of x itself.
 constexpr int64_t kBandBytes = 2048;
 constexpr int64_t kShareOfX = 8;
-/// But so many pixels, as long as they do not take more.
-constexpr int64_t kFewestPassPixels = 10;
-constexpr int64_t kLargestBandBytes = 8192;
+/// But so much, for as many pixels as a pass has at most.
+constexpr int64_t kPassBytes = 8192;
 /// A pass has no fewer, or what it has without a limit.
 constexpr int kLeastPassPixels = 4;
 /// Depthwise: so many outputs go through at once, if they are of several rows.
@@ -86,24 +85,17 @@ int64_t HalvesOf(int64_t rows, int64_t columns, int64_t channels) {
 
 constexpr char kReachesTooFar[] = "windows that reach further than the DSP kernels widen";
 
-/// Most bytes of inputs, if they can be cut.
+/// Most bytes of a pass's inputs where there is room for all that is worth it.
 int64_t MostBytes(const OpCall& conv) {
-  return kBandBytes + conv.Input(In::kX).Elements() / kShareOfX;
-}
-
-/// The bytes of a pass's inputs where there is room for all that is worth it.
-int64_t PairedBytes(const OpCall& conv, int64_t pixel_bytes) {
-  const int64_t usual = MostBytes(conv);
-  const int64_t fewest = kFewestPassPixels * pixel_bytes;
-  const int64_t least = fewest < kLargestBandBytes ? fewest : kLargestBandBytes;
-  return usual < least ? least : usual;
+  const int64_t share = kBandBytes + conv.Input(In::kX).Elements() / kShareOfX;
+  return share < kPassBytes ? kPassBytes : share;
 }
 
 /// As many pixels as there is room for, and are worth it.
 void SetPairedPass(const OpCall& conv, int64_t room, ConvBand& band) {
   const TensorView& y = conv.Output();
   const int64_t pixel_bytes = int64_t{band.steps} * kStep * kHalfBytes;
-  const int64_t wanted = PairedBytes(conv, pixel_bytes);
+  const int64_t wanted = MostBytes(conv);
   const int most = Least((room < wanted ? room : wanted) / pixel_bytes, kMostPassPixels);
   const int64_t all = int64_t{y.dims[0]} * y.dims[2] * y.dims[3];
   band.pixels = Least(RoundUp<int64_t>(all, 2), most < 2 ? 2 : most / 2 * 2);
@@ -132,7 +124,7 @@ int Columns(const OpCall& conv, int64_t most, int few) {
 /// As many columns and then rows as there is room for, and are worth it.
 void SetRowsPass(const OpCall& conv, int64_t room, ConvBand& band) {
   const TensorView& y = conv.Output();
-  const int64_t wanted = 2 * MostBytes(conv);
+  const int64_t wanted = MostBytes(conv);
   const int64_t most = room < wanted ? room : wanted;
   band.rows = 1;
   band.columns = Columns(conv, most, 2);
@@ -178,11 +170,11 @@ size_t DepthwiseBytes(const OpCall& conv, const DepthwisePlanes& planes) {
   return static_cast<size_t>(kDepthwisePlanes * kHalfBytes * halves);
 }
 
-/// And with steps of 1.
-bool IsThreeByThree(const OpCall& conv) {
+/// And with steps of `stride`.
+bool IsThreeByThree(const OpCall& conv, int32_t stride) {
   const auto& attributes = conv.AttributesAs<ConvAttributes>();
   for (int i = 0; i < 2; ++i) {
-    const bool plain = attributes.strides[i] == 1 && attributes.dilations[i] == 1;
+    const bool plain = attributes.strides[i] == stride && attributes.dilations[i] == 1;
     if (!plain || conv.Input(In::kWeights).dims[2 + i] != 3) return false;
   }
   return true;
@@ -231,7 +223,7 @@ DepthwisePlanes DepthwisePlanesOf(const OpCall& conv, size_t workspace_bytes) {
   // Loads of four halves reach two beyond the last window.
   const int64_t columns = RoundUp<int64_t>(InputsOf(conv, 1, y.dims[3]) + 2, 2);
   DepthwisePlanes planes = {static_cast<int>(InputsOf(conv, 0, 1)), static_cast<int>(columns), 1};
-  if (!IsThreeByThree(conv) || y.dims[3] < 1) return planes;
+  if (!IsThreeByThree(conv, 1) || y.dims[3] < 1) return planes;
   const int worth_it = Least(kLinesPixels / y.dims[3], y.dims[2]);
   const size_t more = static_cast<size_t>(kDepthwisePlanes * kHalfBytes * columns);
   size_t bytes = DepthwiseBytes(conv, planes);
@@ -241,6 +233,19 @@ DepthwisePlanes DepthwisePlanesOf(const OpCall& conv, size_t workspace_bytes) {
     planes.rows = lines + 2;
   }
   return planes;
+}
+
+size_t DepthwisePairsBytes(const OpCall& conv) {
+  const auto& attributes = conv.AttributesAs<QuantizedConvAttributes>();
+  const int32_t stride = attributes.conv.strides[0];
+  const TensorView& y = conv.Output();
+  if (attributes.output.rounding != Rounding::kFixedPoint || stride > 2 ||
+      !IsThreeByThree(conv, stride) || y.dims[1] % kDepthwisePlanes != 0)
+    return 0;
+  // Of each channel and column one word for each two rows of x that two rows of outputs read.
+  constexpr int kWordBytes = 4;
+  const int64_t words = InputsOf(conv, 1, y.dims[3]) * (stride + 1);
+  return static_cast<size_t>(kDepthwisePlanes * kWordBytes * words);
 }
 
 Reason DepthwiseSupports(const OpCall& call) {
@@ -257,7 +262,7 @@ Reason DepthwiseSupports(const OpCall& call) {
 
 size_t DepthwiseWorkspaceBytes(const OpCall& call, int) {
   if (call.Output().Elements() == 0) return 0;
-  return DepthwiseBytes(call, DepthwisePlanesOf(call, SIZE_MAX));
+  return Larger(DepthwiseBytes(call, DepthwisePlanesOf(call, SIZE_MAX)), DepthwisePairsBytes(call));
 }
 
 size_t DepthwiseLeastWorkspaceBytes(const OpCall& call) {

@@ -62,6 +62,10 @@ struct DepthwisePlanes {
 /// Returns these with as many lines as fit and pay.
 [[nodiscard]] DepthwisePlanes DepthwisePlanesOf(const OpCall& conv, size_t workspace_bytes);
 
+/// Returns the workspace of a convolution of 3x3 windows, with steps of 1 or 2 and channels in
+/// fours, that computes two rows at once (depthwise_pairs.cpp); 0 for others.
+[[nodiscard]] size_t DepthwisePairsBytes(const OpCall& conv);
+
 /// Accepts convolutions of bytes with as many outputs as inputs, each in a group of its own.
 [[nodiscard]] Reason DepthwiseSupports(const OpCall& call);
 [[nodiscard]] size_t DepthwiseWorkspaceBytes(const OpCall& call, int threads);

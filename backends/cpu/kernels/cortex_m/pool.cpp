@@ -36,13 +36,13 @@ Window WindowOf(const PoolAttributes& attributes, const TensorView& x,
   return window;
 }
 
-int32_t Average(const QuantizedAveragePoolAttributes& attributes, int32_t sum, int64_t count) {
+/// `count`: below kMostPoolTaps.
+int32_t Average(const QuantizedAveragePoolAttributes& attributes, int32_t sum, int32_t count) {
   if (attributes.output.rounding == Rounding::kHalfAway) {
     constexpr int32_t kMost = 1 << 30;
-    if (sum <= -kMost || sum >= kMost || count >= kMost) return DivideHalfAway(sum, count);
+    if (sum <= -kMost || sum >= kMost) return DivideHalfAway(sum, count);
     // Small numbers need no division of 64 bits.
-    const auto divisor = static_cast<int32_t>(count);
-    return (sum >= 0 ? sum + divisor / 2 : sum - divisor / 2) / divisor;
+    return (sum >= 0 ? sum + count / 2 : sum - count / 2) / count;
   }
   return RoundHalfEven(static_cast<float>(sum) *
                        (attributes.scale.scale / static_cast<float>(count)));
@@ -125,7 +125,7 @@ void RunAveragePool(const KernelCall& call, const PoolRoutines& routines) {
     if (taps > 0) routines.add(window, sums);
     if (is_whole) return;
     if (portable::GivesSums(output)) return portable::StoreSums(sums, block, output);
-    const int64_t count = portable::CountedTaps(attributes.pool, x, block);
+    const auto count = static_cast<int32_t>(portable::CountedTaps(attributes.pool, x, block));
     auto* y = output.As<int8_t>() + block.y;
     for (int i = 0; i < block.lanes; ++i) {
       y[i] = static_cast<int8_t>(Saturate(attributes.output, Average(attributes, sums[i], count)));

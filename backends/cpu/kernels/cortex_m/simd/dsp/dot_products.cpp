@@ -76,12 +76,11 @@ namespace tenon::cpu::dsp {
 // Four bytes (r10 output, r11 next y), and on to the next pair.
 #define TENON_STORE            \
   "ldmia r11!, {r4, r5, r6}\n" \
+  "bfi r2, r3, #8, #8\n"       \
+  "bfi r0, r1, #8, #8\n"       \
   "str r11, [sp, #52]\n"       \
-  "strb r2, [r5, r10]\n"       \
-  "strb r0, [r4, r10]\n"       \
-  "add r10, #1\n"              \
-  "strb r3, [r5, r10]\n"       \
-  "strb r1, [r4, r10]\n"       \
+  "strh r2, [r5, r10]\n"       \
+  "strh r0, [r4, r10]\n"       \
   "cbz r6, 15f\n"              \
   "ldm sp, {r0-r4, pc}\n"      \
   "15:\n"                      \
@@ -120,11 +119,11 @@ __attribute__((naked)) void MultiplyPairs(const PairGemm&) {
       "orr r6, #1\n"  // an address of Thumb code
       "str r6, [sp, #88]\n"
       "mov r12, r4\n"
+      "cbz r2, 2f\n"
       "add r6, r5, #3\n"
       "lsr r6, #2\n"
       "rsb r5, r5, #0\n"
       "and r5, #3\n"  // steps left out of the first round
-      "cbz r2, 2f\n"
       "adr r8, 5f\n"
       "mov r7, #44\n"
       "mla r5, r5, r7, r8\n"
@@ -134,12 +133,14 @@ __attribute__((naked)) void MultiplyPairs(const PairGemm&) {
       "b 3f\n"
       "2:\n"
       "ldr r7, [sp, #88]\n"
-      "cmp r6, #1\n"
-      "beq 11f\n"
+      "cmp r5, #8\n"
+      "ble 11f\n"
       "adr r7, 12f\n"
       "orr r7, #1\n"
       "11:\n"
       "str r7, [sp, #92]\n"
+      "rsb r5, r5, #0\n"
+      "and r5, #7\n"
       "adr r8, 8f\n"
       "mov r7, #40\n"
       "mla r5, r5, r7, r8\n"
@@ -151,6 +152,7 @@ __attribute__((naked)) void MultiplyPairs(const PairGemm&) {
       // A pair of paired inputs.
       ".balign 4\n"
       "8:\n" TENON_PAIRED_STEP TENON_PAIRED_STEP TENON_PAIRED_STEP TENON_PAIRED_STEP
+          TENON_PAIRED_STEP TENON_PAIRED_STEP TENON_PAIRED_STEP TENON_PAIRED_STEP
       "ldr pc, [sp, #92]\n"
       ".balign 4\n"
       "12:\n"

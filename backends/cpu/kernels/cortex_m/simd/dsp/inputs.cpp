@@ -67,12 +67,13 @@ uint8_t* GatherEdge(const Geometry& g, const uint8_t* row, int left, uint8_t* to
   const int taps = g.kernel[1];
   const int before = left >= 0 ? 0 : (-left < taps ? -left : taps);
   const int end = g.in_extent[1] - left < taps ? g.in_extent[1] - left : taps;
-  to = FillBytes(to, g.padding, ptrdiff_t{before} * g.channels);
+  if (before > 0) to = FillBytes(to, g.padding, ptrdiff_t{before} * g.channels);
   if (end > before) {
     const ptrdiff_t bytes = ptrdiff_t{end - before} * g.channels;
     to = CopyBytes(to, row + ptrdiff_t{left + before} * g.channels, bytes);
   }
-  return FillBytes(to, g.padding, ptrdiff_t{taps - (end > before ? end : before)} * g.channels);
+  const int after = taps - (end > before ? end : before);
+  return after > 0 ? FillBytes(to, g.padding, ptrdiff_t{after} * g.channels) : to;
 }
 
 /// Windows of pixels without gaps that are wholly inside x, in rows of 4 bytes or more.

@@ -14,12 +14,13 @@ void CheckCases(const std::function<ConvCase(int, Generator&)>& make, int count,
   });
 }
 
-/// 3x3 windows with steps of 1 on a few short rows of channels by fours, with any padding, and
+/// 3x3 windows with steps of 1 or 2 on a few short rows of channels by fours, with any padding, and
 /// factors as of models.
 void CheckShortRows(const KernelEntry& kernel, Generator& random) {
   const int32_t channels = 4 * Pick(random, 1, 5);
-  ConvCase c =
-      SquareCase(channels, channels, Pick(random, 1, 7), Pick(random, 1, 15), 3, 1, 0, channels);
+  const int32_t stride = Pick(random, 1, 2);
+  ConvCase c = SquareCase(channels, channels, Pick(random, 1, 7), Pick(random, 1, 15), 3, stride, 0,
+                          channels);
   c.x[0] = Pick(random, 1, 2);
   for (int32_t& side : c.conv.pads) side = Pick(random, 1, 3);
   GemmOptions options = RandomOptions(random);

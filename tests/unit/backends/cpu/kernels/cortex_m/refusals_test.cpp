@@ -144,31 +144,54 @@ TEST_CASE("Cortex-M lookup: tables and tensors that are read as runs must be run
   });
 }
 
-TEST_CASE("Cortex-M pools: channels that are no neighbours are refused") {
+namespace {
+
+/// Whether a pool of windows of `side` x `side` passes the check, with x and y of these strides.
+bool TakesPool(const KernelEntry& kernel, bool is_max, const std::vector<int32_t>& x,
+               const std::vector<int32_t>& y, int32_t side = 1) {
+  OpFixture op(kernel);
+  op.AddInput(Tensor(DType::kI8, {1, 4, 6, 5}, x));
+  op.AddOutput(Tensor(DType::kI8, {1, 4, 6, 5}, y));
+  PoolAttributes pool;
+  for (int i = 0; i < 2; ++i) {
+    pool.kernel[i] = side;
+    pool.pads[i] = side / 2;  // so that y is as large as x
+    pool.pads[2 + i] = side - 1 - side / 2;
+  }
+  QuantizedAveragePoolAttributes average;
+  average.pool = pool;
+  average.scale.scale = 1.0F;
+  GemmOptions options;
+  options.rounding = Rounding::kHalfEven;
+  Generator random(1);
+  average.output = MakeOutput(options, random);
+  return is_max ? op.Check(pool).ok() : op.Check(average).ok();
+}
+
+void ForEachPool(const std::function<void(const KernelEntry& kernel, bool is_max)>& visit) {
   for (const char* op_name : {"max_pool", "quantized_average_pool"}) {
     ForEachSetThatHas(op_name, "", [&](const KernelEntry& kernel) {
-      const bool is_max = std::strcmp(op_name, "max_pool") == 0;
-      const auto check = [&](const std::vector<int32_t>& x, const std::vector<int32_t>& y) {
-        OpFixture op(kernel);
-        op.AddInput(Tensor(DType::kI8, {1, 4, 6, 5}, x));
-        op.AddOutput(Tensor(DType::kI8, {1, 4, 6, 5}, y));
-        PoolAttributes pool;
-        pool.kernel[0] = pool.kernel[1] = 1;
-        QuantizedAveragePoolAttributes average;
-        average.pool = pool;
-        average.scale.scale = 1.0F;
-        GemmOptions options;
-        options.rounding = Rounding::kHalfEven;
-        Generator random(1);
-        average.output = MakeOutput(options, random);
-        return is_max ? op.Check(pool).ok() : op.Check(average).ok();
-      };
-      CHECK(check(kPixels, kGaps));
-      CHECK(!check(kRows, kPixels));
-      CHECK(!check(kPixels, kRows));
-      CHECK(!check(kOneElement, kPixels));
+      visit(kernel, std::strcmp(op_name, "max_pool") == 0);
     });
   }
+}
+
+}  // namespace
+
+TEST_CASE("Cortex-M pools: channels that are no neighbours are refused") {
+  ForEachPool([](const KernelEntry& kernel, bool is_max) {
+    CHECK(TakesPool(kernel, is_max, kPixels, kGaps));
+    CHECK(!TakesPool(kernel, is_max, kRows, kPixels));
+    CHECK(!TakesPool(kernel, is_max, kPixels, kRows));
+    CHECK(!TakesPool(kernel, is_max, kOneElement, kPixels));
+  });
+}
+
+TEST_CASE("Cortex-M pools: windows of more taps than are counted in 32 bits are refused") {
+  ForEachPool([](const KernelEntry& kernel, bool is_max) {
+    CHECK(TakesPool(kernel, is_max, kPixels, kPixels, (1 << 15) - 1));
+    CHECK(!TakesPool(kernel, is_max, kPixels, kPixels, 1 << 15));
+  });
 }
 
 }  // namespace tenon::cpu::testing
