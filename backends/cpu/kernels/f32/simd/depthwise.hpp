@@ -28,23 +28,28 @@ template <int kKernel, int kStride, int kPixels, int kCount, typename Get>
 }
 
 /// Computes `kVectors` vectors of channels, of which the first begins at `channel`: one alone has
-/// too few sums in flight to hide the latency of a multiply-add. The columns lie anywhere.
+/// too few sums in flight to hide the latency of a multiply-add. The columns lie anywhere, as at an
+/// image's border: too few of them for unrolled rows to be worth their size.
 template <int kKernel, int kStride, int kPixels, int kCount, int kVectors, typename LanesT>
 [[gnu::always_inline]] static inline void SumColumns(const DepthwiseCall& call, int channel,
                                                      const float* const* weights, LanesT lanes,
                                                      Vector<kCount> (*sums)[kPixels]) {
   constexpr int kColumns = (kPixels - 1) * kStride + kKernel;
-  TENON_UNROLL
+  const int64_t tap_step = call.tap_step;
+  const float* const* columns = call.rows;
+  int64_t tap = 0;
+  TENON_NO_UNROLL
   for (int h = 0; h < kKernel; ++h) {
-    const float* const* columns = call.rows + h * kColumns;
     TENON_UNROLL
     for (int v = 0; v < kVectors; ++v) {
       const auto get = [&](int column) __attribute__((always_inline)) {
         return lanes.Get(columns[column] + channel + v * kCount);
       };
-      SumRow<kKernel, kStride, kPixels, kCount>(weights[v] + h * kKernel * call.tap_step,
-                                                call.tap_step, get, sums[v]);
+      SumRow<kKernel, kStride, kPixels, kCount>(OneAddress(weights[v] + tap), tap_step, get,
+                                                sums[v]);
     }
+    columns += kColumns;
+    tap += kKernel * tap_step;
   }
 }
 
