@@ -73,6 +73,9 @@ struct MemoryReport {
   /// parts (several units) or in two spaces.
   std::string largest_op;
   int64_t largest_op_bytes = 0;
+  /// Of a plan with patches by height, see FindLeastPatched; of others 0.
+  int64_t least_patched = 0;
+  std::string least_patched_reason;
 };
 
 struct UnitTime {

@@ -15,6 +15,7 @@
 #include "converter/layout/limit_arenas.hpp"
 #include "converter/map/kernel_choice.hpp"
 #include "converter/quantize/state_samples.hpp"
+#include "converter/split/least_patched.hpp"
 #include "runtime/format/plan_check.hpp"
 #include "runtime/ops/host/op_table.hpp"
 
@@ -306,6 +307,18 @@ std::vector<OpBesideAccelerator> OpsBeside(const Compiled& compiled, const Unit&
   return ops;
 }
 
+/// Adds what no other patches could go below, where there are some, all by height.
+void ReportLeastPatched(const Graph& graph, const OutsideInputs& outside, Conversion& conversion) {
+  const std::vector<SplitChain>& chains = conversion.chain_splits.chains;
+  const bool by_height = std::all_of(chains.begin(), chains.end(), [](const SplitChain& chain) {
+    return chain.dimension == SplitDimension::kHeight;
+  });
+  if (chains.empty() || !by_height) return;
+  LeastPatched least = FindLeastPatched(graph, outside);
+  conversion.memory.least_patched = least.bytes;
+  conversion.memory.least_patched_reason = std::move(least.reason);
+}
+
 /// Takes inputs that the caller keeps, or hands in, out of the memory that is planned.
 Status TakeOutside(const ConvertOptions& options, Graph& graph, CompileOptions& compile,
                    Conversion& conversion) {
@@ -388,6 +401,7 @@ Result<Conversion> ConvertWithin(Graph graph, const ConvertOptions& options) {
   static_cast<CompileReport&>(conversion) = std::move(compiled);
   conversion.op_splits = std::move(fitted.ops);
   conversion.chain_splits = std::move(fitted.chains);
+  ReportLeastPatched(graph, compile.arena.outside, conversion);
   conversion.lean_kernels = fitted.lean;
   conversion.only_unit = std::move(fitted.only_unit);
   conversion.codes = std::move(made.codes);

@@ -340,6 +340,10 @@ Json DecisionsJson(const Conversion& conversion) {
   if (!memory.largest_op.empty()) {
     json["memory"]["largest_op"] = {{"op", memory.largest_op}, {"bytes", memory.largest_op_bytes}};
   }
+  if (memory.least_patched > 0) {
+    json["memory"]["least_patched"] = {{"bytes", memory.least_patched},
+                                       {"reason", memory.least_patched_reason}};
+  }
   for (const OutsideInputReport& input : conversion.outside) {
     json["memory"]["outside"].push_back(
         {{"input", input.input}, {"bytes", input.bytes}, {"rows", input.rows}});

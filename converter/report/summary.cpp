@@ -22,6 +22,13 @@ void AddSplits(const Conversion& conversion, std::string& text) {
     text += fmt::format("split: {} ops from {} to {} into {} patches by {}\n", chain.ops,
                         chain.first_op, chain.last_op, chain.patching.parts, Name(chain.dimension));
   }
+  const MemoryReport& memory = conversion.memory;
+  if (memory.least_patched > 0) {
+    text += fmt::format(
+        "patches: no others by height need less than {} bytes ({}), the arena {:.2f} times that\n",
+        memory.least_patched, memory.least_patched_reason,
+        static_cast<double>(memory.arena_bytes) / static_cast<double>(memory.least_patched));
+  }
 }
 
 /// Adds how many ops each backend runs, where there is a choice.

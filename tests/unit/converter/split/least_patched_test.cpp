@@ -1,0 +1,121 @@
+#include "converter/split/least_patched.hpp"
+
+#include "converter/ir/text.hpp"
+#include "converter/split/minimum_cut.hpp"
+#include "tests/unit/converter/split/chain_testing.hpp"
+#include "tests/unit/converter/split/measure_arena.hpp"
+
+namespace tenon::converter {
+namespace {
+
+Graph Parse(std::string_view text) {
+  auto graph = ParseGraph(text);
+  if (!graph.ok()) FAIL(graph.error().message);
+  return std::move(*graph);
+}
+
+/// Lets the first reader of the input read a copy, which comes by rows.
+OutsideInputs ByRows(Graph& graph, int32_t rows) {
+  const TensorId input = graph.inputs()[0].tensor;
+  const std::vector<OpId> readers = graph.Consumers(input);
+  const auto copy =
+      graph.InsertOp(readers.front(), OpKind::kCopy, "rows", {input}, Attributes(), {"rows"});
+  REQUIRE(copy.ok());
+  for (const OpId reader : readers) {
+    for (size_t i = 0; i < graph.op(reader).inputs.size(); ++i) {
+      if (graph.op(reader).inputs[i] == input) {
+        graph.SetInput(reader, i, graph.op(*copy).outputs[0]);
+      }
+    }
+  }
+  return {{input, rows, *copy}};
+}
+
+/// Windows of 3 rows over 6 rows of 8 bytes, all of which are summed up to 4 bytes.
+constexpr char kSummed[] = R"(graph g
+input %x: f32[1,1,6,2]
+const %w: f32[1,1,3,1] = random(1)
+%a = conv(%x, %w) {pads=[1,0,1,0]}
+%y = reduce(%a) {function=sum, axes_mask=12}
+output %y
+)";
+
+}  // namespace
+
+TEST_CASE("MinimumCut: the least capacity of edges between two nodes") {
+  MinimumCut cut(6);
+  cut.AddEdge(0, 1, 16);
+  cut.AddEdge(0, 2, 13);
+  cut.AddEdge(1, 2, 10);
+  cut.AddEdge(2, 1, 4);
+  cut.AddEdge(1, 3, 12);
+  cut.AddEdge(3, 2, 9);
+  cut.AddEdge(2, 4, 14);
+  cut.AddEdge(4, 3, 7);
+  cut.AddEdge(3, 5, 20);
+  cut.AddEdge(4, 5, 4);
+  CHECK(cut.Capacity(0, 5) == 23);
+  MinimumCut apart(3);
+  apart.AddEdge(0, 1, 5);
+  CHECK(apart.Capacity(0, 2) == 0);
+}
+
+TEST_CASE("FindLeastPatched: inputs that lie in the arena") {
+  const LeastPatched least = FindLeastPatched(Parse(kSummed), {});
+  CHECK(least.bytes == 6 * 8);
+  CHECK(least.reason == "the inputs");
+}
+
+TEST_CASE("FindLeastPatched: of rows that come, those that windows reach back to, and a sum") {
+  Graph graph = Parse(kSummed);
+  const OutsideInputs outside = ByRows(graph, 1);
+  const LeastPatched least = FindLeastPatched(graph, outside);
+  CHECK(least.bytes == 2 * 8 + 4 + 8);  // two rows of x, the sum so far, and the next row
+  CHECK(least.reason == "what is kept of 3 rows of the input, and the next 1");
+}
+
+TEST_CASE("FindLeastPatched: rows of a wide image that a window needs") {
+  Graph graph = Parse(R"(graph g
+input %x: f32[1,1,6,2]
+const %w: f32[8,1,1,1] = random(1)
+const %v: f32[1,8,3,1] = random(1)
+%a = conv(%x, %w)
+%y = conv(%a, %v) {pads=[1,0,1,0]}
+output %y
+)");
+  const OutsideInputs memory = {{graph.inputs()[0].tensor, 0, kNone}};
+  const LeastPatched least = FindLeastPatched(graph, memory);
+  CHECK(least.bytes == 3 * 64);
+  // By rows, narrow rows of x are kept instead of wide ones; the rows of a must be there still.
+  CHECK(FindLeastPatched(graph, ByRows(graph, 1)).bytes == 3 * 64);
+}
+
+TEST_CASE("FindLeastPatched: no patches of random networks need less, and some need little more") {
+  int patched = 0;
+  int near = 0;
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    Graph graph = test::RandomNetwork(seed).Make(8, /*batch=*/1);
+    MemorySplitOptions options;
+    if (seed % 2 == 0) options.outside = ByRows(graph, 1 + static_cast<int32_t>(seed % 3));
+    const LeastPatched least = FindLeastPatched(graph, options.outside);
+    const auto split = SplitForMemory(graph, SmallestTarget(graph, options), options);
+    REQUIRE(split.ok());
+    std::vector<PassReport> passes;
+    LowerOptions lower;
+    lower.kernels.portable_only = true;
+    auto lowered = Lower(graph, lower, passes);
+    REQUIRE(lowered.ok());
+    ArenaOptions arena;
+    arena.outside = options.outside;
+    const int64_t bytes = PlanArena(graph, lowered->locations, arena).bytes;
+    CAPTURE(seed);
+    CAPTURE(least.reason);
+    CHECK(least.bytes <= bytes);
+    patched += split->chains.empty() ? 0 : 1;
+    near += bytes < 2 * least.bytes ? 1 : 0;
+  }
+  CHECK(patched > 10);
+  CHECK(near > 10);
+}
+
+}  // namespace tenon::converter
