@@ -76,6 +76,8 @@ def main():
     for line in ("digit: class 7, ", "digit (8 bits): class 7, "):
         if line not in printed:
             sys.exit(f"FAILED: the example does not print '{line}'")
+    if "camera: class 7, 8 rows" not in run(*RUN, build / "camera.elf"):
+        sys.exit("FAILED: the example with a camera sees no 7 in 8 rows")
     check_page(build / "models")
 
 
