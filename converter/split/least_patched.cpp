@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "converter/split/minimum_cut.hpp"
+#include "converter/solve/minimum_cut.hpp"
 #include "converter/split/part_of_op.hpp"
 
 namespace tenon::converter {

@@ -10,36 +10,31 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-template <typename Vector>
-Ints ValuesOf(const Vector* vector) {
-  if (vector == nullptr || vector->values() == nullptr) return {};
-  return Ints(vector->values()->begin(), vector->values()->end());
+/// The elements of a union of vectors of three widths; none of a vector that is not there.
+Ints ValuesOf(format::SparseIndexVector type, const void* vector) {
+  const auto of = [](const auto* typed) {
+    return typed == nullptr || typed->values() == nullptr
+               ? Ints()
+               : Ints(typed->values()->begin(), typed->values()->end());
+  };
+  switch (type) {
+    case format::SparseIndexVector::Int32Vector:
+      return of(static_cast<const format::Int32Vector*>(vector));
+    case format::SparseIndexVector::Uint16Vector:
+      return of(static_cast<const format::Uint16Vector*>(vector));
+    case format::SparseIndexVector::Uint8Vector:
+      return of(static_cast<const format::Uint8Vector*>(vector));
+    default:
+      return {};
+  }
 }
 
 Ints SegmentsOf(const format::DimensionMetadata& level) {
-  switch (level.array_segments_type()) {
-    case format::SparseIndexVector::Int32Vector:
-      return ValuesOf(level.array_segments_as_Int32Vector());
-    case format::SparseIndexVector::Uint16Vector:
-      return ValuesOf(level.array_segments_as_Uint16Vector());
-    case format::SparseIndexVector::Uint8Vector:
-      return ValuesOf(level.array_segments_as_Uint8Vector());
-    default:
-      return {};
-  }
+  return ValuesOf(level.array_segments_type(), level.array_segments());
 }
 
 Ints IndicesOf(const format::DimensionMetadata& level) {
-  switch (level.array_indices_type()) {
-    case format::SparseIndexVector::Int32Vector:
-      return ValuesOf(level.array_indices_as_Int32Vector());
-    case format::SparseIndexVector::Uint16Vector:
-      return ValuesOf(level.array_indices_as_Uint16Vector());
-    case format::SparseIndexVector::Uint8Vector:
-      return ValuesOf(level.array_indices_as_Uint8Vector());
-    default:
-      return {};
-  }
+  return ValuesOf(level.array_indices_type(), level.array_indices());
 }
 
 /// One dimension of the storage.

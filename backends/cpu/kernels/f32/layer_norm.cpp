@@ -2,6 +2,7 @@
 #include "backends/cpu/caps/f32_caps.hpp"
 #include "backends/cpu/kernels/f32/choose_routines.hpp"
 #include "backends/cpu/kernels/f32/kernels.hpp"
+#include "backends/cpu/kernels/row_major_operands.hpp"
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::f32 {
@@ -17,10 +18,8 @@ constexpr int64_t kSmallElements = 32'768;
 Status LayerNormCheck(const KernelSetup& setup) {
   const OpCall& op = setup.op;
   TENON_RETURN_IF_ERROR(CheckResult(LayerNormSupports(op)));
-  TENON_ENSURE(op.Input(In::kX).IsRowMajor() && op.Output().IsRowMajor() &&
-                   op.Input(In::kScale).IsRowMajor() &&
-                   (!op.HasInput(In::kBias) || op.Input(In::kBias).IsRowMajor()),
-               kUnsupported, "the vector layer_norm takes row-major tensors");
+  TENON_ENSURE(HasRowMajorOperands(op), kUnsupported,
+               "the vector layer_norm takes row-major tensors");
   return OkStatus();
 }
 

@@ -1,6 +1,7 @@
 // Normalises rows of bytes.
 #include "backends/cpu/caps/q8_caps.hpp"
 #include "backends/cpu/kernels/q8/kernels.hpp"
+#include "backends/cpu/kernels/row_major_operands.hpp"
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::q8 {
@@ -31,10 +32,8 @@ LayerNormCall CallOf(const OpCall& op) {
 Status LayerNormCheck(const KernelSetup& setup) {
   const OpCall& op = setup.op;
   TENON_RETURN_IF_ERROR(CheckResult(LayerNormSupports(op)));
-  TENON_ENSURE(op.Input(In::kX).IsRowMajor() && op.Output().IsRowMajor() &&
-                   op.Input(In::kScale).IsRowMajor() &&
-                   (!op.HasInput(In::kBias) || op.Input(In::kBias).IsRowMajor()),
-               kUnsupported, "the layer_norm of bytes takes row-major tensors");
+  TENON_ENSURE(HasRowMajorOperands(op), kUnsupported,
+               "the layer_norm of bytes takes row-major tensors");
   return OkStatus();
 }
 

@@ -1,7 +1,6 @@
 #include "converter/split/least_patched.hpp"
 
 #include "converter/ir/text.hpp"
-#include "converter/split/minimum_cut.hpp"
 #include "tests/unit/converter/split/chain_testing.hpp"
 #include "tests/unit/converter/split/measure_arena.hpp"
 
@@ -41,24 +40,6 @@ output %y
 )";
 
 }  // namespace
-
-TEST_CASE("MinimumCut: the least capacity of edges between two nodes") {
-  MinimumCut cut(6);
-  cut.AddEdge(0, 1, 16);
-  cut.AddEdge(0, 2, 13);
-  cut.AddEdge(1, 2, 10);
-  cut.AddEdge(2, 1, 4);
-  cut.AddEdge(1, 3, 12);
-  cut.AddEdge(3, 2, 9);
-  cut.AddEdge(2, 4, 14);
-  cut.AddEdge(4, 3, 7);
-  cut.AddEdge(3, 5, 20);
-  cut.AddEdge(4, 5, 4);
-  CHECK(cut.Capacity(0, 5) == 23);
-  MinimumCut apart(3);
-  apart.AddEdge(0, 1, 5);
-  CHECK(apart.Capacity(0, 2) == 0);
-}
 
 TEST_CASE("FindLeastPatched: inputs that lie in the arena") {
   const LeastPatched least = FindLeastPatched(Parse(kSummed), {});

@@ -34,30 +34,53 @@ T MeanOf(int count, const Term& term) {
   return sum / static_cast<T>(count);
 }
 
-template <typename T>
-void LayerNorm(const KernelCall& call) {
+/// One row of a call: elements T, parameters P.
+template <typename T, typename P>
+struct NormalisedRow {
+  int count;
+  Row<T> from;
+  T* to;
+  ptrdiff_t step;  ///< of `to`
+  Row<P> scale;
+  Row<P> bias;  ///< null values: none
+};
+
+/// Calls `normalise(row)` for every row.
+template <typename T, typename P, typename Normalise>
+void ForEachRow(const KernelCall& call, const Normalise& normalise) {
   const OpCall& op = call.op;
-  const auto& attributes = op.AttributesAs<LayerNormAttributes>();
   const TensorView& x = op.Input(In::kX);
   const TensorView& y = op.Output();
   const int axis = x.rank - 1;
-  const int count = x.dims[axis];
-  const Row<T> scale = ParameterOf<T>(op, In::kScale);
-  const bool has_bias = op.HasInput(In::kBias);
-  const Row<T> bias = has_bias ? ParameterOf<T>(op, In::kBias) : Row<T>{nullptr, 0};
-  const auto rows = static_cast<int>(x.Elements() / count);
-  ParallelForWork(call.parallel, rows, int64_t{8} * count, [&](int begin, int end) {
-    for (int row = begin; row < end; ++row) {
-      const Row<T> from = {x.As<const T>() + OffsetWithout(axis, row, x), x.strides[axis]};
-      T* to = y.As<T>() + OffsetWithout(axis, row, y);
-      const T mean = attributes.rms != 0 ? T{0} : MeanOf<T>(count, [&](int i) { return from[i]; });
-      const T variance =
-          MeanOf<T>(count, [&](int i) { return (from[i] - mean) * (from[i] - mean); });
-      const T factor = 1 / std::sqrt(variance + static_cast<T>(attributes.epsilon));
-      for (int i = 0; i < count; ++i) {
-        const T value = (from[i] - mean) * factor * scale[i];
-        to[i * static_cast<ptrdiff_t>(y.strides[axis])] = has_bias ? value + bias[i] : value;
-      }
+  NormalisedRow<T, P> whole = {};
+  whole.count = x.dims[axis];
+  whole.step = y.strides[axis];
+  whole.scale = ParameterOf<P>(op, In::kScale);
+  if (op.HasInput(In::kBias)) whole.bias = ParameterOf<P>(op, In::kBias);
+  const auto rows = static_cast<int>(x.Elements() / whole.count);
+  ParallelForWork(call.parallel, rows, int64_t{8} * whole.count, [&](int begin, int end) {
+    NormalisedRow<T, P> row = whole;
+    for (int i = begin; i < end; ++i) {
+      row.from = {x.As<const T>() + OffsetWithout(axis, i, x), x.strides[axis]};
+      row.to = y.As<T>() + OffsetWithout(axis, i, y);
+      normalise(row);
+    }
+  });
+}
+
+template <typename T>
+void LayerNorm(const KernelCall& call) {
+  const auto& attributes = call.op.AttributesAs<LayerNormAttributes>();
+  ForEachRow<T, T>(call, [&](const NormalisedRow<T, T>& row) {
+    const Row<T>& from = row.from;
+    const T mean =
+        attributes.rms != 0 ? T{0} : MeanOf<T>(row.count, [&](int i) { return from[i]; });
+    const T variance =
+        MeanOf<T>(row.count, [&](int i) { return (from[i] - mean) * (from[i] - mean); });
+    const T factor = 1 / std::sqrt(variance + static_cast<T>(attributes.epsilon));
+    for (int i = 0; i < row.count; ++i) {
+      const T value = (from[i] - mean) * factor * row.scale[i];
+      row.to[i * row.step] = row.bias.values != nullptr ? value + row.bias[i] : value;
     }
   });
 }
@@ -86,33 +109,19 @@ ByteStatistics StatisticsOf(const Row<uint8_t>& row, int count, int32_t flip_to_
 }
 
 void LayerNormOfBytes(const KernelCall& call) {
-  const OpCall& op = call.op;
-  const auto& attributes = op.AttributesAs<LayerNormAttributes>();
-  const TensorView& x = op.Input(In::kX);
-  const TensorView& y = op.Output();
-  const int axis = x.rank - 1;
-  const int count = x.dims[axis];
-  const int32_t flip_to_i8 = x.dtype == DType::kU8 ? 0x80 : 0;
-  const float least = x.dtype == DType::kU8 ? 0.0F : -128.0F;
-  const float most = x.dtype == DType::kU8 ? 255.0F : 127.0F;
-  const Row<float> scale = ParameterOf<float>(op, In::kScale);
-  const bool has_bias = op.HasInput(In::kBias);
-  const Row<float> bias = has_bias ? ParameterOf<float>(op, In::kBias) : Row<float>{nullptr, 0};
-  const auto rows = static_cast<int>(x.Elements() / count);
-  ParallelForWork(call.parallel, rows, int64_t{8} * count, [&](int begin, int end) {
-    for (int row = begin; row < end; ++row) {
-      const Row<uint8_t> from = {x.As<const uint8_t>() + OffsetWithout(axis, row, x),
-                                 x.strides[axis]};
-      uint8_t* to = y.As<uint8_t>() + OffsetWithout(axis, row, y);
-      const ByteStatistics statistics = StatisticsOf(from, count, flip_to_i8, attributes);
-      for (int i = 0; i < count; ++i) {
-        const auto value = static_cast<float>(static_cast<int8_t>(from[i] ^ flip_to_i8));
-        const float normal = (value - statistics.mean) * statistics.factor * scale[i];
-        const float result = has_bias ? normal + bias[i] : normal;
-        const float above = result > least ? result : least;  // NaN becomes the least
-        to[i * static_cast<ptrdiff_t>(y.strides[axis])] =
-            static_cast<uint8_t>(RoundHalfEven(above < most ? above : most));
-      }
+  const auto& attributes = call.op.AttributesAs<LayerNormAttributes>();
+  const bool is_u8 = call.op.Output().dtype == DType::kU8;
+  const int32_t flip_to_i8 = is_u8 ? 0x80 : 0;
+  const float least = is_u8 ? 0.0F : -128.0F;
+  const float most = is_u8 ? 255.0F : 127.0F;
+  ForEachRow<uint8_t, float>(call, [&](const NormalisedRow<uint8_t, float>& row) {
+    const ByteStatistics statistics = StatisticsOf(row.from, row.count, flip_to_i8, attributes);
+    for (int i = 0; i < row.count; ++i) {
+      const auto value = static_cast<float>(static_cast<int8_t>(row.from[i] ^ flip_to_i8));
+      const float normal = (value - statistics.mean) * statistics.factor * row.scale[i];
+      const float result = row.bias.values != nullptr ? normal + row.bias[i] : normal;
+      const float above = result > least ? result : least;  // NaN becomes the least
+      row.to[i * row.step] = static_cast<uint8_t>(RoundHalfEven(above < most ? above : most));
     }
   });
 }

@@ -1,14 +1,14 @@
-#include "converter/split/minimum_cut.hpp"
+#include "converter/solve/minimum_cut.hpp"
 
 #include <algorithm>
 
 namespace tenon::converter {
 
-void MinimumCut::AddEdge(size_t from, size_t to, int64_t capacity) {
+void MinimumCut::AddEdge(size_t from, size_t to, int64_t forward, int64_t backward) {
   edges_of_[from].push_back(edges_.size());
-  edges_.push_back({to, capacity});
+  edges_.push_back({to, forward});
   edges_of_[to].push_back(edges_.size());
-  edges_.push_back({from, 0});
+  edges_.push_back({from, backward});
 }
 
 bool MinimumCut::SetLevels(size_t source, size_t sink) {
@@ -59,11 +59,17 @@ int64_t MinimumCut::Push(size_t source, size_t sink) {
 
 int64_t MinimumCut::Capacity(size_t source, size_t sink) {
   int64_t total = 0;
-  while (total < kEndless && SetLevels(source, sink)) {
+  while (SetLevels(source, sink)) {
     next_.assign(edges_of_.size(), 0);
-    while (const int64_t pushed = Push(source, sink)) total += pushed;
+    while (const int64_t pushed = Push(source, sink)) total = std::min(total + pushed, kEndless);
   }
-  return std::min(total, kEndless);
+  return total;
+}
+
+std::vector<bool> MinimumCut::SourceSide() const {
+  std::vector<bool> side(level_.size());
+  for (size_t node = 0; node < side.size(); ++node) side[node] = level_[node] >= 0;
+  return side;
 }
 
 }  // namespace tenon::converter

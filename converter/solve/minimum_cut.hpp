@@ -7,18 +7,22 @@
 
 namespace tenon::converter {
 
-/// Finds it as the largest flow (Dinic's algorithm): O(nodes^2 * edges), far less on graphs of
-/// rows.
+/// Finds it as the largest flow, by shortest augmenting paths in level graphs (E. A. Dinic 1970):
+/// O(nodes^2 * edges), far less on the graphs at hand.
 class MinimumCut {
  public:
-  /// Of an edge that is never cut.
-  static constexpr int64_t kEndless = int64_t{1} << 50;
+  /// Of an edge that is never cut: far from overflow, even twice.
+  static constexpr int64_t kEndless = INT64_MAX / 8;
 
   explicit MinimumCut(size_t nodes) : edges_of_(nodes) {}
 
-  void AddEdge(size_t from, size_t to, int64_t capacity);
-  /// Returns the least capacity between `source` and `sink`, which must differ. To be called once.
+  /// `backward`: the capacity in the other direction.
+  void AddEdge(size_t from, size_t to, int64_t forward, int64_t backward = 0);
+  /// Returns the least capacity between `source` and `sink`, which must differ, or kEndless if all
+  /// that is more. To be called once.
   [[nodiscard]] int64_t Capacity(size_t source, size_t sink);
+  /// Returns by node, after Capacity, whether it is on the source's side of the cut.
+  [[nodiscard]] std::vector<bool> SourceSide() const;
 
  private:
   struct Edge {
