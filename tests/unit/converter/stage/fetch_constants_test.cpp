@@ -68,6 +68,28 @@ TEST_CASE("FetchConstants: where constants are fetched, each stage fetches its o
   CHECK(fetched > 200);
 }
 
+TEST_CASE("FetchConstants: neighbours share a copy, stages do not") {
+  auto graph = ParseGraph(R"(graph g
+input %x: f32[1,8,16,16]
+const %w: f32[8,8,3,3] = random(1)
+%a = conv(%x, %w) {pads=[1,1,1,1]}
+%b = conv(%a, %w) {pads=[1,1,1,1]}
+%y = conv(%b, %w) {pads=[1,1,1,1]}
+output %y
+)");
+  REQUIRE(graph.ok());
+  Case with;
+  test::StageConstants(with.board);
+  const auto staged = BuildPipelineFromCut(*graph, with.options, {0, 0, 1}, {0, 0});
+  REQUIRE(staged.ok());
+  std::vector<int32_t> stages;
+  for (const OpId id : staged->staged.steps) {
+    if (!IsFetch(staged->staged.graph, staged->staged.graph.op(id))) continue;
+    stages.push_back(staged->staged.stage_of_op[static_cast<size_t>(id)]);
+  }
+  CHECK(stages == std::vector<int32_t>{0, 1});
+}
+
 TEST_CASE("FetchConstants: a stage takes the time of its fetches on the board's link") {
   auto parsed = ParseGraph(R"(graph g
 input %x: f32[1,8,16,16]

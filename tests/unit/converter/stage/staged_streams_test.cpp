@@ -273,6 +273,9 @@ TEST_CASE("Streams: ops split for the memory of their unit are ops of a pipeline
   options.board.links = {{"", "ram", "card", 1e9, 1000}, {"", "card", "ram", 1e9, 1000}};
   const auto conversion = Converted(graph, options);
   CHECK(!conversion.op_splits.splits.empty());
+  size_t ops = 0;
+  for (const auto& stage : conversion.parallel.pipeline->stages) ops += stage.ops;
+  CHECK(ops > graph.OpOrder().size());
   const LoadedProgram loaded(conversion.plan, "pipeline", device);
   CHECK(RunStream(loaded, TENON_STREAM_PIPELINE, graph, 6) == "");
 }
