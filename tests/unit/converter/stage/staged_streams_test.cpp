@@ -275,7 +275,7 @@ TEST_CASE("Streams: ops split for the memory of their unit are ops of a pipeline
   CHECK(!conversion.op_splits.splits.empty());
   size_t ops = 0;
   for (const auto& stage : conversion.parallel.pipeline->stages) ops += stage.ops;
-  CHECK(ops > graph.OpOrder().size());
+  CHECK(ops >= conversion.ops_executed);  // all parts, and copies for other stages
   const LoadedProgram loaded(conversion.plan, "pipeline", device);
   CHECK(RunStream(loaded, TENON_STREAM_PIPELINE, graph, 6) == "");
 }
