@@ -28,6 +28,8 @@ const char* Name(PatchPolicy policy) {
       return "keep rows";
     case PatchPolicy::kKeepBuffer:
       return "keep buffer";
+    case PatchPolicy::kKeepNarrow:
+      return "keep narrow rows";
     case PatchPolicy::kRecompute:
       return "recompute";
   }

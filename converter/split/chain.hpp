@@ -74,10 +74,18 @@ struct Chain {
 enum class PatchPolicy : uint8_t {
   kKeepRows,    ///< they are copied away, then into the next patch's buffer: least memory
   kKeepBuffer,  ///< the buffer stays until they have been copied into the next one: one copy less
-  kRecompute,   ///< they are computed again: no state between patches
+  /// As kKeepRows, but what a pointwise op makes of rows of half its bytes or less is computed
+  /// again from those, which are kept in its stead.
+  kKeepNarrow,
+  kRecompute,  ///< they are computed again: no state between patches
 };
 inline constexpr PatchPolicy kPatchPolicies[] = {PatchPolicy::kKeepBuffer, PatchPolicy::kKeepRows,
-                                                 PatchPolicy::kRecompute};
+                                                 PatchPolicy::kKeepNarrow, PatchPolicy::kRecompute};
+
+/// Returns true if rows that are kept are copied out of the buffer that they lie in.
+[[nodiscard]] constexpr bool CopiesKeptRows(PatchPolicy policy) {
+  return policy == PatchPolicy::kKeepRows || policy == PatchPolicy::kKeepNarrow;
+}
 
 /// How a chain is cut.
 struct Patching {

@@ -3,24 +3,29 @@
 
 #include "converter/split/patch_profile.hpp"
 #include "converter/split/patch_ranges.hpp"
+#include "runtime/base/round_up.hpp"
 
 namespace tenon::converter {
 namespace {
 
-/// The number of patches examined where there are many; they include the first and the last.
-std::vector<int32_t> SampledParts(int32_t parts) {
+/// Returns the patches examined where there are many; they include the first and the last. Of
+/// those that add one share together all are examined, or none.
+std::vector<int32_t> SampledParts(int32_t parts, int32_t steps) {
   constexpr int32_t kMost = 12;
+  const int32_t shares = CeilDiv(parts, steps);
   std::vector<int32_t> sample;
-  if (parts <= kMost) {
-    sample.resize(static_cast<size_t>(parts));
-    std::iota(sample.begin(), sample.end(), 0);
+  const auto add = [&](int32_t share) {
+    for (int32_t part = share * steps; part < std::min((share + 1) * steps, parts); ++part) {
+      sample.push_back(part);
+    }
+  };
+  if (shares <= kMost) {
+    for (int32_t share = 0; share < shares; ++share) add(share);
     return sample;
   }
-  for (int32_t i = 0; i < 4; ++i) sample.push_back(i);
-  for (int32_t i = 1; i <= 4; ++i) {
-    sample.push_back(static_cast<int32_t>(3 + int64_t{parts - 7} * i / 5));
-  }
-  for (int32_t i = 4; i > 0; --i) sample.push_back(parts - i);
+  for (int32_t i = 0; i < 4; ++i) add(i);
+  for (int32_t i = 1; i <= 4; ++i) add(static_cast<int32_t>(3 + int64_t{shares - 7} * i / 5));
+  for (int32_t i = 4; i > 0; --i) add(shares - i);
   return sample;
 }
 
@@ -30,7 +35,7 @@ class Estimator {
       : chain_(chain),
         patching_(patching),
         ranges_(chain, patching),
-        sample_(SampledParts(patching.parts)) {}
+        sample_(SampledParts(patching.parts, StepsPerShare(chain, patching))) {}
 
   PatchEstimate Run() {
     ReadRanges();
@@ -156,6 +161,12 @@ class Estimator {
     for (size_t k = 0; k < chain_.ops.size(); ++k) {
       const auto out = static_cast<size_t>(chain_.ops[k].output);
       const size_t root = Root(out);
+      if (rows[out].New().size() <= 0) {  // what has been kept stays where it is
+        if (placed[root] == 0) bytes[root] = WaitingBytes(i, out);
+        placed[root] = 1;
+        live -= Release(i, k, placed, bytes, live);
+        continue;
+      }
       if (chain_.IsExit(out) && (sample_[i] == 0 || !Begun(i, out))) live += Whole(out);
       if (placed[root] == 0) live += bytes[root];
       placed[root] = 1;
@@ -171,6 +182,7 @@ class Estimator {
                   const std::vector<int64_t>& bytes, int64_t live) {
     int64_t freed = 0;
     int64_t kept = 0;
+    bool copied = false;
     const auto visit = [&](size_t t) {
       const size_t root = Root(t);
       if (placed[root] == 0 || release_[root] != static_cast<int32_t>(k)) return;
@@ -183,6 +195,7 @@ class Estimator {
       if (rows.Kept().size() <= 0) return;
       const bool whole = patching_.policy == PatchPolicy::kKeepBuffer;
       kept += Bytes(t, whole ? rows.All().size() : rows.Kept().size());
+      copied = copied || rows.New().size() > 0;
     };
     const ChainOp& op = chain_.ops[k];
     keep(static_cast<size_t>(op.output));
@@ -196,7 +209,7 @@ class Estimator {
       keep(static_cast<size_t>(source));
       visit(static_cast<size_t>(source));
     }
-    if (patching_.policy == PatchPolicy::kKeepRows && kept > 0) {
+    if (CopiesKeptRows(patching_.policy) && copied) {
       estimate_.peak = std::max(estimate_.peak, live + kept);
     }
     return freed - kept;
@@ -212,7 +225,7 @@ class Estimator {
 
   /// Sums over the examined patches, scaled to all of them.
   void AddCosts() {
-    const int64_t moves = patching_.policy == PatchPolicy::kKeepRows ? 2 : 1;
+    const int64_t moves = CopiesKeptRows(patching_.policy) ? 2 : 1;
     int64_t copied = 0;
     int64_t ops = 0;
     double work = 0;
@@ -238,7 +251,9 @@ class Estimator {
     double once = 0;
     for (const ChainOp& op : chain_.ops) once += static_cast<double>(op.work);
     const double done = work * patching_.parts / static_cast<double>(looked_at);
-    if (patching_.policy == PatchPolicy::kRecompute && done > once) {
+    const bool repeats =
+        patching_.policy == PatchPolicy::kRecompute || patching_.policy == PatchPolicy::kKeepNarrow;
+    if (repeats && done > once) {
       estimate_.recomputed_work = static_cast<int64_t>(done - once);
     }
   }

@@ -56,6 +56,17 @@ class Fitter {
   int fast_ = 0;
 };
 
+/// Halves what lies between a target that is too slow and one that is not.
+Status Narrow(Fitter& fitter, int64_t too_slow, int64_t fast) {
+  constexpr int kHalvings = 4;
+  for (int i = 0; i < kHalvings && fast - too_slow > 1; ++i) {
+    const int64_t middle = too_slow + (fast - too_slow) / 2;
+    TENON_ASSIGN_OR_RETURN(const bool made, fitter.Try(middle));
+    (made && fitter.last() != kTooSlow ? fast : too_slow) = middle;
+  }
+  return {};
+}
+
 /// Tries targets upwards from the smallest, since the plan with the best estimate may measure
 /// worse.
 Status SearchSmallest(Fitter& fitter, int64_t limit_bytes, int most_tries) {
@@ -64,6 +75,7 @@ Status SearchSmallest(Fitter& fitter, int64_t limit_bytes, int most_tries) {
   // Continues as long as what fits is too slow.
   constexpr int64_t kSlowSteps[] = {0,  4,  8,   12,  16,  24,  32,  40,  48,  64,
                                     80, 96, 128, 160, 192, 256, 320, 384, 512, 768};
+  int64_t too_slow = 0;
   for (const int64_t step : kSlowSteps) {
     const int64_t target = smallest + smallest * step / 64;
     if (!fitter.OnlyWholeIsFastEnough()) {
@@ -74,6 +86,12 @@ Status SearchSmallest(Fitter& fitter, int64_t limit_bytes, int most_tries) {
     if (target > fitter.planner().UnsplitPeak()) break;
     TENON_RETURN_IF_ERROR(fitter.Try(target).status());
     if (fitter.last() <= limit_bytes) break;
+    if (fitter.last() == kTooSlow) {
+      too_slow = target;
+    } else if (too_slow > 0) {
+      TENON_RETURN_IF_ERROR(Narrow(fitter, too_slow, target));
+      too_slow = 0;
+    }
   }
   return {};
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "converter/split/patch_ranges.hpp"
+
 namespace tenon::converter {
 namespace {
 
@@ -12,6 +14,8 @@ constexpr size_t kEveryChain =
     512;  // number of cuts up to which every chain of a graph is examined
 constexpr int kPatience = 12;
 constexpr int64_t kOverdraft = 4;  // factor on the work budget if no plan was found within it
+
+constexpr int32_t kMostSteps = 4;  // in which patches add one row of the tallest exit
 
 constexpr int64_t kEffortOfGrowing = 100;
 constexpr int64_t kEffortOfPrefix = 3;
@@ -24,6 +28,12 @@ bool CanBeCut(const Graph& graph, const Chain& chain) {
   const Shape& shape = graph.tensor(last.id).shape;
   return chain.dimension != SplitDimension::kWidth || shape.rank != 4 || last.axis != 3 ||
          shape[2] == 1;
+}
+
+/// Returns true if PatchPolicy::kKeepNarrow is anything else than kKeepRows.
+bool HasWideRows(const Chain& chain) {
+  const std::vector<uint8_t> again = ComputedAgain(chain, PatchPolicy::kKeepNarrow);
+  return std::find(again.begin(), again.end(), 1) != again.end();
 }
 
 }  // namespace
@@ -101,11 +111,14 @@ std::optional<Chain> MemoryPlanSearch::ChainOf(int64_t first, SplitDimension dim
 }
 
 /// Returns the numbers of patches worth trying, ascending: each is the smallest for its number of
-/// rows per patch of the tallest exit.
-std::vector<int32_t> MemoryPlanSearch::PartCounts(const Chain& chain) const {
+/// rows per patch of the tallest exit; then, where tensors inside the chain are taller, some that
+/// add a row of it in several steps.
+std::vector<int32_t> MemoryPlanSearch::PartCounts(const Chain& chain, PatchPolicy policy) const {
   int32_t rows = 0;
+  int32_t tallest = 0;
   for (size_t t = 0; t < chain.tensors.size(); ++t) {
     if (chain.IsShared(t)) rows = std::max(rows, chain.tensors[t].rows);
+    tallest = std::max(tallest, chain.tensors[t].rows);
   }
   std::vector<int32_t> counts;
   const int32_t least = std::max<int32_t>(1, options_.limits.smallest_part_rows);
@@ -115,6 +128,11 @@ std::vector<int32_t> MemoryPlanSearch::PartCounts(const Chain& chain) const {
     if (counts.empty() || counts.back() != parts) counts.push_back(parts);
     // Reduces the rows by a quarter each time; tries every number once they are small.
     height -= std::max<int32_t>(1, height / 4);
+  }
+  if (policy == PatchPolicy::kRecompute || least > 1) return counts;
+  for (int32_t steps = 2; steps <= kMostSteps && rows * steps <= tallest; steps *= 2) {
+    if (rows * steps > options_.limits.most_parts) break;
+    counts.push_back(rows * steps);
   }
   return counts;
 }
@@ -163,7 +181,7 @@ bool MemoryPlanSearch::TryPolicy(const Chain& chain, int64_t target, Way way, Wa
     }
     std::tie(way.peak, way.cost) = found->second;
   };
-  const std::vector<int32_t> counts = PartCounts(chain);
+  const std::vector<int32_t> counts = PartCounts(chain, way.patching.policy);
   if (counts.empty()) return false;
   look_up(counts.back());
   least_peak = std::min(least_peak, way.peak);
@@ -194,6 +212,7 @@ bool MemoryPlanSearch::Cheapest(size_t from, size_t to, int64_t target, Way& bes
     for (const PatchPolicy policy : options_.policies) {
       if (!chain.has_value()) break;
       if (policy == PatchPolicy::kRecompute && !chain->MayRecompute()) continue;
+      if (policy == PatchPolicy::kKeepNarrow && !HasWideRows(*chain)) continue;
       if (effort_ > kOverdraft * options_.work_budget) return found;
       const Way way{from, dimension, {1, policy}, 0, 0};
       found = TryPolicy(*chain, target, way, best, least_peak) || found;

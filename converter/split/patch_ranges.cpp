@@ -11,6 +11,9 @@ int32_t RoundUpTo(int32_t value, int32_t multiple, int32_t most) {
   return static_cast<int32_t>(std::min<int64_t>(RoundUp<int64_t>(value, multiple), most));
 }
 
+/// Of a tensor before what reads it is known.
+constexpr PatchRows kNoRows = {INT32_MAX, INT32_MAX, 0, 0};
+
 }  // namespace
 
 IndexRange ExitShare(const Chain& chain, size_t tensor, int32_t parts, int32_t part) {
@@ -24,23 +27,80 @@ IndexRange ExitShare(const Chain& chain, size_t tensor, int32_t parts, int32_t p
   return {boundary(part), boundary(part + 1)};
 }
 
+int32_t StepsPerShare(const Chain& chain, const Patching& patching) {
+  if (patching.policy == PatchPolicy::kRecompute) return 1;
+  int32_t shares = 1;
+  for (size_t t = 0; t < chain.tensors.size(); ++t) {
+    if (chain.IsShared(t)) shares = std::max(shares, chain.tensors[t].rows);
+  }
+  return CeilDiv(patching.parts, shares);
+}
+
+std::vector<uint8_t> ComputedAgain(const Chain& chain, PatchPolicy policy) {
+  constexpr int64_t kLeastWidening = 2;
+  if (policy == PatchPolicy::kRecompute) return std::vector<uint8_t>(chain.tensors.size(), 1);
+  std::vector<uint8_t> again(chain.tensors.size(), 0);
+  if (policy != PatchPolicy::kKeepNarrow) return again;
+  std::vector<int64_t> kept;  // bytes from which a row of each tensor is made again
+  for (size_t t = 0; t < again.size(); ++t) {
+    kept.push_back(chain.tensors[t].row_bytes);
+    const ChainOp& op = chain.ops[static_cast<size_t>(chain.tensors[t].producer)];
+    if (op.once || op.granularity != 1 || chain.IsShared(t)) continue;
+    int64_t source = 0;  // nothing for what enters the chain, all of which is there
+    bool is_pointwise = true;
+    int operands = 0;
+    for (const ChainInput& input : op.inputs) {
+      if (input.need.axis < 0) continue;
+      ++operands;
+      is_pointwise = is_pointwise && input.need == InputSplit{input.need.axis};
+      if (input.tensor >= 0) source = kept[static_cast<size_t>(input.tensor)];
+    }
+    if (!is_pointwise || operands != 1 || kLeastWidening * source > kept[t]) continue;
+    again[t] = 1;
+    kept[t] = source;
+  }
+  return again;
+}
+
 PatchRanges::PatchRanges(const Chain& chain, const Patching& patching)
-    : chain_(chain), patching_(patching) {
+    : chain_(chain),
+      patching_(patching),
+      steps_(StepsPerShare(chain, patching)),
+      again_(ComputedAgain(chain, patching.policy)) {
   Boundary(patching_.parts, final_);
 }
 
-/// Computes the rows of every tensor that the first `part` patches make, which exits and readers
-/// need.
+/// Computes the rows of every tensor that the first `part` patches make: what the first shares need
+/// and, of what the next one needs besides, the part of the steps that are done.
 void PatchRanges::Boundary(int32_t part, std::vector<int32_t>& done) const {
   done.assign(chain_.tensors.size(), 0);
-  if (part <= 0) return;
+  const bool is_end = part >= patching_.parts;
+  const int32_t share = is_end ? CeilDiv(part, steps_) : part / steps_;
+  const int32_t step = is_end ? 0 : part % steps_;
+  AddNeeds(share, done);
+  if (step == 0) return;
+  std::vector<int32_t> whole(done.size(), 0);
+  AddNeeds(share + 1, whole);
+  for (const ChainOp& op : chain_.ops) {
+    const auto out = static_cast<size_t>(op.output);
+    if (again_[out] != 0) continue;  // its rows cannot wait for their readers
+    const int64_t more = int64_t{whole[out] - done[out]} * step / steps_;
+    done[out] += static_cast<int32_t>(more / op.granularity * op.granularity);
+  }
+  AddNeeds(share, done);
+}
+
+/// Raises `done` to the rows that the first `shares` shares of the exits need, and to what `done`
+/// needs itself.
+void PatchRanges::AddNeeds(int32_t shares, std::vector<int32_t>& done) const {
+  const int32_t all = CeilDiv(patching_.parts, steps_);
   for (size_t k = chain_.ops.size(); k-- > 0;) {
     const ChainOp& op = chain_.ops[k];
     const auto out = static_cast<size_t>(op.output);
     const ChainTensor& tensor = chain_.tensors[out];
     int32_t& made = done[out];
-    if (chain_.IsShared(out)) {
-      made = std::max(made, ExitShare(chain_, out, patching_.parts, part - 1).end);
+    if (shares > 0 && chain_.IsShared(out)) {
+      made = std::max(made, ExitShare(chain_, out, all, std::min(shares, all) - 1).end);
     }
     made = RoundUpTo(made, op.granularity, tensor.rows);
     if (made == 0) continue;
@@ -56,14 +116,16 @@ void PatchRanges::Boundary(int32_t part, std::vector<int32_t>& done) const {
 /// Computes the first row of every tensor that readers still need once they have made `done` rows.
 void PatchRanges::NeededFrom(const std::vector<int32_t>& done, std::vector<int32_t>& needed) const {
   needed = done;  // none of the existing rows, unless a reader needs them
-  for (const ChainOp& op : chain_.ops) {
+  for (size_t k = chain_.ops.size(); k-- > 0;) {
+    const ChainOp& op = chain_.ops[k];
     const auto out = static_cast<size_t>(op.output);
-    if (done[out] >= final_[out]) continue;  // nothing left to do
+    const int32_t begin = again_[out] != 0 ? needed[out] : done[out];
+    if (begin >= final_[out]) continue;  // nothing left to do
     for (const ChainInput& input : op.inputs) {
       if (input.tensor < 0) continue;
       const auto source = static_cast<size_t>(input.tensor);
       const IndexRange range =
-          InputRange(input.need, {done[out], final_[out]}, chain_.tensors[source].rows);
+          InputRange(input.need, {begin, final_[out]}, chain_.tensors[source].rows);
       needed[source] = std::min(needed[source], range.begin);
     }
   }
@@ -82,14 +144,46 @@ void PatchRanges::KeepingRows(int32_t part, std::vector<PatchRows>& rows) {
   cached_ = part + 1;
   for (size_t i = 0; i < rows.size(); ++i) {
     rows[i] = {needed_before_[i], before_[i], after_[i], needed_after_[i]};
+    if (again_[i] != 0) rows[i] = kNoRows;
+  }
+  for (size_t k = chain_.ops.size(); k-- > 0;) {
+    const auto out = static_cast<size_t>(chain_.ops[k].output);
+    if (again_[out] != 0) EndAtMultiples(out, rows[out]);
+    if (rows[out].New().size() > 0) AddRead(chain_.ops[k], rows);
   }
 }
 
+/// Adds the rows that an op reads to the tensors of which all rows are computed again.
+void PatchRanges::AddRead(const ChainOp& op, std::vector<PatchRows>& rows) const {
+  const IndexRange made = rows[static_cast<size_t>(op.output)].New();
+  for (const ChainInput& input : op.inputs) {
+    if (input.tensor < 0) continue;
+    const auto source = static_cast<size_t>(input.tensor);
+    const IndexRange range = InputRange(input.need, made, chain_.tensors[source].rows);
+    if (again_[source] == 0 || range.size() <= 0) continue;
+    rows[source].begin = std::min(rows[source].begin, range.begin);
+    rows[source].end = std::max(rows[source].end, range.end);
+  }
+}
+
+/// Completes the rows of a tensor of which all rows are computed again, once all reads are added.
+void PatchRanges::EndAtMultiples(size_t tensor, PatchRows& made) const {
+  if (made.begin >= made.end) {
+    made = {};
+    return;
+  }
+  const int32_t granularity =
+      chain_.ops[static_cast<size_t>(chain_.tensors[tensor].producer)].granularity;
+  made.begin = made.begin / granularity * granularity;
+  made.end = RoundUpTo(made.end, granularity, chain_.tensors[tensor].rows);
+  made.computed = made.begin;
+  made.next = made.end;
+}
+
 void PatchRanges::RecomputedRows(int32_t part, std::vector<PatchRows>& rows) const {
-  for (PatchRows& tensor : rows) tensor = {INT32_MAX, INT32_MAX, 0, 0};
+  for (PatchRows& tensor : rows) tensor = kNoRows;
   for (size_t k = chain_.ops.size(); k-- > 0;) {
-    const ChainOp& op = chain_.ops[k];
-    const auto out = static_cast<size_t>(op.output);
+    const auto out = static_cast<size_t>(chain_.ops[k].output);
     PatchRows& made = rows[out];
     if (chain_.IsShared(out)) {
       const IndexRange share = ExitShare(chain_, out, patching_.parts, part);
@@ -98,23 +192,8 @@ void PatchRanges::RecomputedRows(int32_t part, std::vector<PatchRows>& rows) con
         made.end = std::max(made.end, share.end);
       }
     }
-    if (made.begin >= made.end) {
-      made = {};
-      continue;
-    }
-    made.begin = made.begin / op.granularity * op.granularity;
-    made.end = RoundUpTo(made.end, op.granularity, chain_.tensors[out].rows);
-    made.computed = made.begin;
-    made.next = made.end;
-    for (const ChainInput& input : op.inputs) {
-      if (input.tensor < 0) continue;
-      PatchRows& source = rows[static_cast<size_t>(input.tensor)];
-      const IndexRange range = InputRange(input.need, made.All(),
-                                          chain_.tensors[static_cast<size_t>(input.tensor)].rows);
-      if (range.size() <= 0) continue;
-      source.begin = std::min(source.begin, range.begin);
-      source.end = std::max(source.end, range.end);
-    }
+    EndAtMultiples(out, made);
+    if (made.New().size() > 0) AddRead(chain_.ops[k], rows);
   }
 }
 

@@ -26,6 +26,16 @@ struct PatchRows {
 /// share, cut at multiples of the granularity of the op that makes it.
 [[nodiscard]] IndexRange ExitShare(const Chain& chain, size_t tensor, int32_t parts, int32_t part);
 
+/// Returns how many patches add one share of the exits together: more than one where there are more
+/// patches than the tallest exit has rows. Those that keep rows then make the rows that the share
+/// needs in as many steps, as evenly as the ops allow, so that ops before one with a stride make
+/// few rows at a time too.
+[[nodiscard]] int32_t StepsPerShare(const Chain& chain, const Patching& patching);
+
+/// Marks the tensors of which patches compute all rows that they read, and take none over from the
+/// last patch; by tensor.
+[[nodiscard]] std::vector<uint8_t> ComputedAgain(const Chain& chain, PatchPolicy policy);
+
 /// Computes the rows of each patch. Patches may be requested in any order.
 class PatchRanges {
  public:
@@ -36,12 +46,17 @@ class PatchRanges {
 
  private:
   void Boundary(int32_t part, std::vector<int32_t>& done) const;
+  void AddNeeds(int32_t shares, std::vector<int32_t>& done) const;
   void NeededFrom(const std::vector<int32_t>& done, std::vector<int32_t>& needed) const;
   void KeepingRows(int32_t part, std::vector<PatchRows>& rows);
   void RecomputedRows(int32_t part, std::vector<PatchRows>& rows) const;
+  void AddRead(const ChainOp& op, std::vector<PatchRows>& rows) const;
+  void EndAtMultiples(size_t tensor, PatchRows& made) const;
 
   const Chain& chain_;
   Patching patching_;
+  int32_t steps_;               ///< StepsPerShare
+  std::vector<uint8_t> again_;  ///< ComputedAgain
   std::vector<int32_t> final_;  ///< rows made once all patches are done
   std::vector<int32_t> before_;
   std::vector<int32_t> after_;

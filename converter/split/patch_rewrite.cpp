@@ -225,7 +225,7 @@ class PatchRewriter {
     if (last != static_cast<int32_t>(k) || keep.size() <= 0) return {};
     const Piece& buffer = buffers_[t];
     const bool all = keep.begin == buffer.rows.begin && keep.end == buffer.rows.end;
-    if (all || patching_.policy != PatchPolicy::kKeepRows || rows_[t].New().size() <= 0) {
+    if (all || !CopiesKeptRows(patching_.policy) || rows_[t].New().size() <= 0) {
       kept_[t] = buffer;
       return {};
     }

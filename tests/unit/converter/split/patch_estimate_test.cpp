@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "converter/ir/text.hpp"
 #include "converter/split/chain_builder.hpp"
 #include "converter/split/patch_profile.hpp"
@@ -8,22 +10,32 @@
 namespace tenon::converter {
 namespace {
 
+/// The chain by height of all ops of a graph.
+Chain WholeChain(const char* text) {
+  auto graph = ParseGraph(text);
+  if (!graph.ok()) FAIL(graph.error().message);
+  const GraphOrder order(*graph);
+  ChainBuilder builder(*graph, order, 0, SplitDimension::kHeight);
+  for (size_t k = 0; k < order.ops.size(); ++k) REQUIRE(builder.Add());
+  return builder.chain();
+}
+
 /// Two convolutions of 3 rows, padded, on 8 rows of one float each.
 Chain TwoConvolutions() {
-  auto graph = ParseGraph(R"(graph g
+  return WholeChain(R"(graph g
 input %x: f32[1,1,8,1]
 const %w: f32[1,1,3,1] = [1, 2, 3]
 %a = conv(%x, %w) {pads=[1,0,1,0]}
 %b = conv(%a, %w) {pads=[1,0,1,0]}
 output %b
 )");
-  if (!graph.ok()) FAIL(graph.error().message);
-  const GraphOrder order(*graph);
-  ChainBuilder builder(*graph, order, 0, SplitDimension::kHeight);
-  REQUIRE(builder.Add());
-  REQUIRE(builder.Add());
-  REQUIRE(!builder.Add());
-  return builder.chain();
+}
+
+void CheckRows(const PatchRows& found, const PatchRows& expected) {
+  CHECK(found.begin == expected.begin);
+  CHECK(found.computed == expected.computed);
+  CHECK(found.end == expected.end);
+  CHECK(found.next == expected.next);
 }
 
 constexpr int64_t kRow = 4;  // bytes
@@ -37,10 +49,7 @@ TEST_CASE("Patch ranges: a patch makes new rows and takes over those that it nee
   for (int32_t part = 0; part < 4; ++part) {
     CAPTURE(part);
     ranges.Rows(part, rows);
-    CHECK(rows[0].begin == kA[part].begin);
-    CHECK(rows[0].computed == kA[part].computed);
-    CHECK(rows[0].end == kA[part].end);
-    CHECK(rows[0].next == kA[part].next);
+    CheckRows(rows[0], kA[part]);
     CHECK(rows[1].computed == 2 * part);
     CHECK(rows[1].end == 2 * part + 2);
     CHECK(rows[1].FromLast().size() == 0);
@@ -73,6 +82,70 @@ TEST_CASE("Patch ranges: computing again leaves nothing over") {
     CHECK(rows[0].FromLast().size() == 0);
     CHECK(rows[0].Kept().size() == 0);
   }
+}
+
+TEST_CASE("Patch ranges: more patches than an exit has rows make the rows before a stride singly") {
+  const Chain chain = WholeChain(R"(graph g
+input %x: f32[1,1,8,1]
+const %v: f32[1,1,1,1] = [1]
+const %w: f32[1,1,2,1] = [1, 2]
+%a = conv(%x, %v)
+%b = conv(%a, %w) {strides=[2,1]}
+output %b
+)");
+  PatchRanges ranges(chain, {8, PatchPolicy::kKeepRows});
+  std::vector<PatchRows> rows;
+  for (int32_t part = 0; part < 8; part += 2) {
+    CAPTURE(part);
+    ranges.Rows(part, rows);
+    CheckRows(rows[0], {part, part, part + 1, part});  // waits for the next
+    CHECK(rows[1].New().size() == 0);
+    ranges.Rows(part + 1, rows);
+    CheckRows(rows[0], {part, part + 1, part + 2, part + 2});
+    CHECK(rows[1].computed == part / 2);
+    CHECK(rows[1].end == part / 2 + 1);
+  }
+}
+
+TEST_CASE("Patch ranges: the last of patches that fill no whole share ends with all rows") {
+  const Chain chain = TwoConvolutions();
+  PatchRanges ranges(chain, {11, PatchPolicy::kKeepRows});  // 6 shares in up to 2 steps
+  std::vector<PatchRows> rows;
+  ranges.Rows(10, rows);
+  for (const PatchRows& tensor : rows) {
+    CHECK(tensor.end == 8);
+    CHECK(tensor.next == 8);
+  }
+}
+
+TEST_CASE("Patch ranges: narrow rows are kept, and wide ones are made of them again") {
+  const Chain chain = WholeChain(R"(graph g
+input %x: f32[1,1,8,1]
+const %w: f32[1,1,3,1] = [1, 2, 3]
+const %wide: f32[4,1,1,1] = [1, 2, 3, 4]
+const %narrow: f32[1,4,3,1] = random(1)
+%a = conv(%x, %w) {pads=[1,0,1,0]}
+%b = conv(%a, %wide)
+%c = conv(%b, %narrow) {pads=[1,0,1,0]}
+output %c
+)");
+  CHECK(ComputedAgain(chain, PatchPolicy::kKeepNarrow) == std::vector<uint8_t>{0, 1, 0});
+  PatchRanges ranges(chain, {8, PatchPolicy::kKeepNarrow});
+  std::vector<PatchRows> rows;
+  for (int32_t part = 0; part < 8; ++part) {
+    CAPTURE(part);
+    ranges.Rows(part, rows);
+    const int32_t first = std::max(part - 1, 0);
+    const int32_t end = std::min(part + 2, 8);
+    CheckRows(rows[0], {first, part == 0 ? 0 : std::min(part + 1, 8), end, part == 7 ? 8 : part});
+    CheckRows(rows[1], {first, first, end, end});
+    CheckRows(rows[2], {part, part, part + 1, part + 1});
+  }
+  const PatchEstimate narrow = EstimatePatches(chain, {8, PatchPolicy::kKeepNarrow});
+  const PatchEstimate wide = EstimatePatches(chain, {8, PatchPolicy::kKeepRows});
+  CHECK(narrow.peak < wide.peak);
+  CHECK(narrow.copied_bytes == wide.copied_bytes / 4);  // as many rows
+  CHECK(narrow.recomputed_work == chain.ops[1].work * (2 + 6 * 3 + 2 - 8) / 8);
 }
 
 TEST_CASE("Patch estimate: kept rows cost two moves, and live beside the buffer while they move") {

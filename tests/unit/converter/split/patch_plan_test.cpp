@@ -264,6 +264,19 @@ TEST_CASE("Memory fit: an impossible limit leaves the graph that needs least") {
   CHECK(least->measured_bytes == fit->measured_bytes);
 }
 
+TEST_CASE("Memory fit: comes close to the smallest target that is not too slow") {
+  Graph graph = Hourglass(1);
+  const int64_t smallest = SmallestTarget(graph, {});
+  const int64_t fast = smallest + smallest * 27 / 64;
+  const MeasureMemory measure = [&](const Graph&, const MemorySplit& split) -> Result<int64_t> {
+    return split.target_bytes < fast ? kTooSlow : split.target_bytes;
+  };
+  const auto fit = FitMemory(graph, 0, {}, measure);
+  REQUIRE(fit.ok());
+  CHECK(fit->measured_bytes >= fast);
+  CHECK(fit->measured_bytes < fast + smallest / 64);
+}
+
 TEST_CASE("Memory fit: an error of the conversion comes through") {
   Graph graph = Hourglass(1);
   const MeasureMemory measure = [](const Graph&, const MemorySplit&) -> Result<int64_t> {
