@@ -8,8 +8,9 @@ One core each: the CPU backend on one thread, the OpenCL device held to one core
 fission). The three take turns, a fresh process each, and medians over all rounds are printed:
 milliseconds per inference alone, per result of the pipeline in steady state, how much more the
 pipeline gives than the better one alone, and its share of what its slowest stage allows. Last the
-period that the converter predicted, and its error. Without --profile one is measured first, of
-these models.
+period that the converter predicted and its error, and the same for how much more the pipeline gives
+than the better one alone, which a machine that is slower than when it was profiled leaves as it is.
+Without --profile one is measured first, of these models.
 """
 import argparse
 import json
@@ -33,9 +34,12 @@ def run(command):
 
 
 def convert(tenon, model, board, plan, *options):
-    command = [tenon, "convert", model, "--board", board, "-q", "-o", plan, *options]
+    """Returns the report."""
+    command = [tenon, "convert", model, "--board", board, "-q", "-o", plan, "--json", plan + ".json", *options]
     if subprocess.run(command, capture_output=True).returncode != 0:
         run(command + ["--batch", "1"])
+    with open(plan + ".json") as file:
+        return json.load(file)
 
 
 def bench(tenon, plan, iterations, *options):
@@ -47,12 +51,12 @@ def bench(tenon, plan, iterations, *options):
 def measure(arguments, name, model, folder, profile):
     tenon, board = arguments.tenon, arguments.board
     plans = {kind: os.path.join(folder, f"{kind}.tenon") for kind in ("cpu", "opencl", "pipeline")}
-    convert(tenon, model, board, plans["cpu"], "--map", "*=cpu", "--profile", profile)
-    convert(tenon, model, board, plans["opencl"], "--profile", profile, "--map", arguments.opencl_map)
-    convert(tenon, model, board, plans["pipeline"], "--objective", "throughput", "--parallel", "pipeline",
-            "--profile", profile, "--json", plans["pipeline"] + ".json")
-    with open(plans["pipeline"] + ".json") as file:
-        predicted = json.load(file)["parallel"]["pipeline"]["period_ms"]
+    alone = [convert(tenon, model, board, plans[kind], "--map", placed, "--profile", profile)["predicted"]["latency_ms"]
+             for kind, placed in (("cpu", "*=cpu"), ("opencl", arguments.opencl_map))]
+    made = convert(tenon, model, board, plans["pipeline"], "--objective", "throughput", "--parallel", "pipeline",
+                   "--profile", profile)
+    predicted = made["parallel"]["pipeline"]["period_ms"]
+    predicted_gain = min(alone) / predicted
     ms = {kind: [] for kind in plans}
     gains, shares = [], []
     for _ in range(arguments.rounds):
@@ -67,7 +71,8 @@ def measure(arguments, name, model, folder, profile):
     median = {kind: statistics.median(values) for kind, values in ms.items()}
     print(f"{name:40} {median['cpu']:9.3f} {median['opencl']:9.3f} {median['cpu'] / median['opencl']:6.2f} "
           f"{median['pipeline']:9.3f} {statistics.median(gains):6.2f} {statistics.median(shares):6.2f} "
-          f"{len(stream['stages']):7} {predicted:9.3f} {predicted / median['pipeline'] - 1:+7.1%}", flush=True)
+          f"{len(stream['stages']):7} {predicted:9.3f} {predicted / median['pipeline'] - 1:+7.1%} "
+          f"{predicted_gain:9.2f} {predicted_gain / statistics.median(gains) - 1:+7.1%}", flush=True)
 
 
 def main():
@@ -93,7 +98,7 @@ def main():
             files = [part for file in models.values() for part in ("--model", file)]
             run([arguments.tenon, "profile", "--board", arguments.board, "--sweep", "off", "-q", "-o", profile, *files])
         print(f"{'model':40} {'cpu ms':>9} {'opencl':>9} {'ratio':>6} {'pipeline':>9} {'gain':>6} {'share':>6} "
-              f"{'stages':>7} {'predicted':>9} {'error':>7}")
+              f"{'stages':>7} {'predicted':>9} {'error':>7} {'gain':>9} {'error':>7}")
         for name, model in models.items():
             measure(arguments, name, model, folder, profile)
 
