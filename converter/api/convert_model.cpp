@@ -110,6 +110,10 @@ Status ReadInputs(const ConvertRequest& request, ConvertOptions& options) {
     TENON_ASSIGN_OR_RETURN(InputFormat format, ParseInputFormat(name, text));
     options.input_formats.push_back(std::move(format));
   }
+  for (const auto& [name, text] : request.output_formats) {
+    TENON_ASSIGN_OR_RETURN(OutputFormat format, ParseOutputFormat(name, text));
+    options.output_formats.push_back(std::move(format));
+  }
   for (const auto& [name, text] : request.input_from) {
     TENON_ASSIGN_OR_RETURN(InputFrom from, ParseInputFrom(name, text));
     options.input_from.push_back(std::move(from));

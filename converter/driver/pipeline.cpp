@@ -350,6 +350,8 @@ Result<Conversion> ConvertWithin(Graph graph, const ConvertOptions& options) {
   context.input_formats = options.input_formats;
   context.images_channels_last = options.model.extension() == ".tflite";
   context.weights_form = options.weights;
+  TENON_RETURN_IF_ERROR(
+      ApplyOutputFormats(graph, options.output_formats, context.images_channels_last));
   TENON_RETURN_IF_ERROR(Prepare(graph, options, context, conversion));
 
   progress("splitting, ordering and placing", 2);

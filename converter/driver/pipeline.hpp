@@ -20,6 +20,7 @@
 #include "converter/import/import_options.hpp"
 #include "converter/ir/pass.hpp"
 #include "converter/passes/apply_input_formats.hpp"
+#include "converter/passes/apply_output_formats.hpp"
 #include "converter/passes/store_weights.hpp"
 #include "converter/quantize/quantize_model.hpp"
 
@@ -33,6 +34,7 @@ struct ConvertOptions {
   bool fuse = true;
   std::vector<TiedState> states;              ///< outputs whose values inputs find in the next run
   std::vector<InputFormat> input_formats;     ///< for inputs that devices deliver in another format
+  std::vector<OutputFormat> output_formats;   ///< for outputs that are read in another layout
   std::vector<InputFrom> input_from;          ///< inputs that lie in memory of the caller's own
   WeightsForm weights = WeightsForm::kModel;  ///< how weights of ops in f32 are stored
   std::optional<QuantizeOptions> quantize;    ///< makes a float model compute with integers

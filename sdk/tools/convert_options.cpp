@@ -239,6 +239,10 @@ ConvertRequest ToRequest(const ConvertCommand& options) {
     request.input_formats.push_back(SplitAssignment(argument, "--input-format"));
     record("input-format", argument);
   }
+  for (const std::string& argument : options.output_formats) {
+    request.output_formats.push_back(SplitAssignment(argument, "--output-format"));
+    record("output-format", argument);
+  }
   for (const std::string& argument : options.input_from) {
     request.input_from.push_back(SplitAssignment(argument, "--input-from"));
     record("input-from", argument);
@@ -400,6 +404,13 @@ void AddConvertOptions(CLI::App& command, ConvertCommand& options) {
                   "NAME=u8,nhwc,mean=M,scale=S: an input as a device delivers it (u8, i8 or f32; "
                   "nhwc or nchw), of which the model takes (x - mean) * scale; a number for each "
                   "channel as M:M:M. The first convolution reads it as it is where it can")
+      ->allow_extra_args(false)
+      ->group("Numbers");
+  command
+      .add_option(
+          "--output-format", options.output_formats,
+          "NAME=nhwc or NAME=nchw: an output's images with channels last or first, whatever "
+          "the model has; costs nothing where the last op computes in that layout")
       ->allow_extra_args(false)
       ->group("Numbers");
   command

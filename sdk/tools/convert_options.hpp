@@ -25,6 +25,7 @@ struct ConvertCommand {
   std::string max_memory;
   std::string fuse = "on";
   std::vector<std::string> input_formats;
+  std::vector<std::string> output_formats;
   std::vector<std::string> input_from;
   std::string split = "auto";
   std::string memory_program = "auto";

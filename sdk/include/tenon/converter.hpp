@@ -91,6 +91,8 @@ struct ConvertRequest {
   std::vector<std::pair<std::string, std::string>> states;
   /// An input's name, and how a device delivers it: "u8,nhwc,mean=M,scale=S" (docs/inputs.md).
   std::vector<std::pair<std::string, std::string>> input_formats;
+  /// An output's name, and the layout in which it is read: "nhwc" or "nchw" (docs/inputs.md).
+  std::vector<std::pair<std::string, std::string>> output_formats;
   /// An input's name, and where it comes from: "memory" of the caller's own, which runs only read,
   /// or "rows:N", handed in N rows at a time (docs/inputs.md). Other inputs lie in an arena.
   std::vector<std::pair<std::string, std::string>> input_from;

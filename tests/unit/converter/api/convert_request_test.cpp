@@ -204,6 +204,15 @@ TEST_CASE("An input format and the form of weights change the plan as they do fo
   CHECK(ErrorOf(request).kind == ConvertError::Kind::kUsage);
 }
 
+TEST_CASE("An output format that does not fit is the caller's mistake") {
+  ConvertRequest request = Digits();
+  request.output_formats = {{"nowhere", "nhwc"}};
+  CHECK(ErrorOf(request).kind == ConvertError::Kind::kUsage);
+  CHECK(ErrorOf(request).message.find("output format of 'nowhere'") != std::string::npos);
+  request.output_formats = {{"nowhere", "hwcn"}};
+  CHECK(ErrorOf(request).message.find("neither nhwc nor nchw") != std::string::npos);
+}
+
 TEST_CASE("Mapping and parallel programs are the request's") {
   ConvertRequest request = Digits();
   request.parallel.threads = 4;
