@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "converter/driver/fit_ways.hpp"
+#include "converter/map/kernel_choice.hpp"
 #include "converter/schedule/make_schedule.hpp"
 
 namespace tenon::converter {
@@ -90,7 +91,9 @@ Result<Fitted> ChainCutter::Cut(const CutOptions& options, int64_t arena_bytes) 
   const CompileOptions as_cut = AsCut(options.compile);
   const auto measure = [&](const Graph& cut, const MemorySplit& chains) -> Result<int64_t> {
     TENON_ASSIGN_OR_RETURN(const Fitted* fitted, CompileCut(cut, chains, options, as_cut));
-    return IsTooSlow(*fitted, options.most_time) ? kTooSlow : fitted->compiled.arena.bytes;
+    if (IsTooSlow(*fitted, options.most_time)) return kTooSlow;
+    const int64_t packed = arena_bytes > 0 ? 0 : PackedBytes(fitted->compiled.graph);
+    return fitted->compiled.arena.bytes + packed;
   };
   Graph cut;
   TENON_ASSIGN_OR_RETURN(const MemoryFit fit, FitMemory(planner_, cut, arena_bytes, measure));

@@ -369,8 +369,9 @@ Status OneUnitFitter::Improve(const CompileOptions& compile, const Fitted& whole
       Result<Fitted> cut = Cut(compile, below, whole, ops);
       if (!cut.ok() && !IsTooLarge(cut.error())) return cut.error();
       if (!cut.ok() || cut->compiled.arena.bytes > below || IsTooSlow(*cut, most_time_)) continue;
-      smallest = std::move(*cut);
-      improved = true;
+      const int64_t before = smallest.compiled.arena.bytes;
+      TENON_RETURN_IF_ERROR(TakeIfSmaller(std::move(*cut), smallest));
+      improved = improved || smallest.compiled.arena.bytes < before;
     }
     if (!improved) break;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "converter/split/patch_ranges.hpp"
+#include "runtime/base/round_up.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -15,7 +16,7 @@ constexpr size_t kEveryChain =
 constexpr int kPatience = 12;
 constexpr int64_t kOverdraft = 4;  // factor on the work budget if no plan was found within it
 
-constexpr int32_t kMostSteps = 4;  // in which patches add one row of the tallest exit
+constexpr int64_t kMostSavedBySteps = 2;  // factor on what patches need, at most
 
 constexpr int64_t kEffortOfGrowing = 100;
 constexpr int64_t kEffortOfPrefix = 3;
@@ -28,6 +29,14 @@ bool CanBeCut(const Graph& graph, const Chain& chain) {
   const Shape& shape = graph.tensor(last.id).shape;
   return chain.dimension != SplitDimension::kWidth || shape.rank != 4 || last.axis != 3 ||
          shape[2] == 1;
+}
+
+int32_t RowsOfTallestExit(const Chain& chain) {
+  int32_t rows = 0;
+  for (size_t t = 0; t < chain.tensors.size(); ++t) {
+    if (chain.IsShared(t)) rows = std::max(rows, chain.tensors[t].rows);
+  }
+  return rows;
 }
 
 /// Returns true if PatchPolicy::kKeepNarrow is anything else than kKeepRows.
@@ -111,28 +120,32 @@ std::optional<Chain> MemoryPlanSearch::ChainOf(int64_t first, SplitDimension dim
 }
 
 /// Returns the numbers of patches worth trying, ascending: each is the smallest for its number of
-/// rows per patch of the tallest exit; then, where tensors inside the chain are taller, some that
-/// add a row of it in several steps.
-std::vector<int32_t> MemoryPlanSearch::PartCounts(const Chain& chain, PatchPolicy policy) const {
-  int32_t rows = 0;
-  int32_t tallest = 0;
-  for (size_t t = 0; t < chain.tensors.size(); ++t) {
-    if (chain.IsShared(t)) rows = std::max(rows, chain.tensors[t].rows);
-    tallest = std::max(tallest, chain.tensors[t].rows);
-  }
+/// rows per patch of the tallest exit.
+std::vector<int32_t> MemoryPlanSearch::PartCounts(const Chain& chain) const {
+  const int32_t rows = RowsOfTallestExit(chain);
   std::vector<int32_t> counts;
   const int32_t least = std::max<int32_t>(1, options_.limits.smallest_part_rows);
   for (int32_t height = rows - 1; height >= least;) {
-    const int32_t parts = (rows + height - 1) / height;
+    const int32_t parts = CeilDiv(rows, height);
     if (parts > options_.limits.most_parts) break;
     if (counts.empty() || counts.back() != parts) counts.push_back(parts);
     // Reduces the rows by a quarter each time; tries every number once they are small.
     height -= std::max<int32_t>(1, height / 4);
   }
-  if (policy == PatchPolicy::kRecompute || least > 1) return counts;
+  return counts;
+}
+
+/// Returns the numbers of patches that add one row of the tallest exit in several steps, ascending;
+/// none where no tensor inside the chain is taller.
+std::vector<int32_t> MemoryPlanSearch::CountsInSteps(const Chain& chain, PatchPolicy policy) const {
+  constexpr int32_t kMostSteps = 4;
+  if (policy == PatchPolicy::kRecompute || options_.limits.smallest_part_rows > 1) return {};
+  const int32_t rows = RowsOfTallestExit(chain);
+  int32_t tallest = 0;
+  for (const ChainTensor& tensor : chain.tensors) tallest = std::max(tallest, tensor.rows);
+  std::vector<int32_t> counts;
   for (int32_t steps = 2; steps <= kMostSteps && rows * steps <= tallest; steps *= 2) {
-    if (rows * steps > options_.limits.most_parts) break;
-    counts.push_back(rows * steps);
+    if (rows * steps <= options_.limits.most_parts) counts.push_back(rows * steps);
   }
   return counts;
 }
@@ -181,19 +194,25 @@ bool MemoryPlanSearch::TryPolicy(const Chain& chain, int64_t target, Way way, Wa
     }
     std::tie(way.peak, way.cost) = found->second;
   };
-  const std::vector<int32_t> counts = PartCounts(chain, way.patching.policy);
+  const auto take_first = [&](const std::vector<int32_t>& counts) {
+    for (const int32_t parts : counts) {
+      look_up(parts);
+      if (way.cost >= best.cost) return false;
+      if (way.peak > target) continue;
+      best = way;
+      return true;
+    }
+    return false;
+  };
+  const std::vector<int32_t> counts = PartCounts(chain);
   if (counts.empty()) return false;
   look_up(counts.back());
-  least_peak = std::min(least_peak, way.peak);
-  if (way.peak > target) return false;  // the finest patches need the least, as a rule
-  for (const int32_t parts : counts) {
-    look_up(parts);
-    if (way.cost >= best.cost) return false;
-    if (way.peak > target) continue;
-    best = way;
-    return true;
-  }
-  return false;
+  // Steps save parts of what is inside a chain, and are examined where that may be enough.
+  const std::vector<int32_t> in_steps = CountsInSteps(chain, way.patching.policy);
+  const int64_t least = in_steps.empty() ? way.peak : way.peak / kMostSavedBySteps;
+  least_peak = std::min(least_peak, least);
+  if (way.peak <= target) return take_first(counts);  // the finest need the least, as a rule
+  return least <= target && take_first(in_steps);
 }
 
 bool MemoryPlanSearch::Cheapest(size_t from, size_t to, int64_t target, Way& best) {

@@ -78,7 +78,8 @@ class MemoryPlanSearch {
   [[nodiscard]] int64_t ExitsInLargerStorages(const Chain& chain) const;
   PlannedChain Evaluate(const Chain& chain, const Patching& patching);
   std::optional<Chain> ChainOf(int64_t first, SplitDimension dimension, size_t count);
-  [[nodiscard]] std::vector<int32_t> PartCounts(const Chain& chain, PatchPolicy policy) const;
+  [[nodiscard]] std::vector<int32_t> PartCounts(const Chain& chain) const;
+  [[nodiscard]] std::vector<int32_t> CountsInSteps(const Chain& chain, PatchPolicy policy) const;
   [[nodiscard]] PlanOfChains Collect(const std::vector<Reached>& reached);
 
   using Key = std::tuple<int64_t, size_t, int, int32_t, int>;
