@@ -65,6 +65,7 @@ Result<std::vector<float>> Layer::WeightValues(int index, int64_t count) {
 }
 
 Result<TensorId> Layer::Weights(int index, std::string_view hint, const Shape& shape) {
+  if (!shape.IsValid()) return InputError("its array {} would have 2^31 elements or more", index);
   TENON_ASSIGN_OR_RETURN(const std::vector<float> values, WeightValues(index, shape.Elements()));
   return Constant(hint, shape, values);
 }

@@ -159,6 +159,7 @@ Status LowerInnerProduct(Layer& layer) {
     if (i < axis) dims.push_back(shape[i]);
   }
   const auto outputs = static_cast<int32_t>(given.num_output());
+  if (outputs < 1) return InputError("num_output is {}, out of range", given.num_output());
   dims.push_back(outputs);
   TENON_ASSIGN_OR_RETURN(const TensorId flat, layer.Reshape(x, {rows, depth}));
   const auto inputs_of_each = static_cast<int32_t>(depth);

@@ -11,7 +11,12 @@ namespace {
 
 /// Width and height of each box at a pixel, in pixels of the image, in Caffe's order.
 Result<std::vector<std::pair<float, float>>> BoxSizes(const format::PriorBox& given) {
+  constexpr int kMost = 256;  // sizes and ratios, which multiply
   if (given.min_size().empty()) return InputError("it has no min_size");
+  if (given.min_size_size() > kMost || given.aspect_ratio_size() > kMost) {
+    return InputError("it has {} min_size and {} aspect_ratio, at most {} are supported",
+                      given.min_size_size(), given.aspect_ratio_size(), kMost);
+  }
   if (given.max_size_size() > 0 && given.max_size_size() != given.min_size_size()) {
     return InputError("it has {} max_size for {} min_size", given.max_size_size(),
                       given.min_size_size());
@@ -47,14 +52,17 @@ struct Image {
   float width;
 };
 
-Image ImageOf(const format::PriorBox& given, const Shape& data) {
-  if (given.has_img_h()) {
-    return {static_cast<float>(given.img_h()), static_cast<float>(given.img_w())};
+Result<Image> ImageOf(const format::PriorBox& given, const Shape& data) {
+  int64_t height = data[2];
+  int64_t width = data[3];
+  if (given.has_img_h() || given.has_img_w()) {
+    height = given.img_h();
+    width = given.img_w();
+  } else if (given.has_img_size()) {
+    height = width = given.img_size();
   }
-  if (given.has_img_size()) {
-    return {static_cast<float>(given.img_size()), static_cast<float>(given.img_size())};
-  }
-  return {static_cast<float>(data[2]), static_cast<float>(data[3])};
+  if (height < 1 || width < 1) return InputError("its image has {} x {} pixels", height, width);
+  return Image{static_cast<float>(height), static_cast<float>(width)};
 }
 
 // [1, 2, 4 * boxes]: corners as parts of the image, then variances.
@@ -71,7 +79,12 @@ Status LowerPriorBox(Layer& layer) {
   if (variances != 0 && variances != 1 && variances != 4) {
     return InputError("it has {} variances, not 1 or 4", variances);
   }
-  const Image image = ImageOf(given, layer.ShapeOf(data));
+  TENON_ASSIGN_OR_RETURN(const Image image, ImageOf(given, layer.ShapeOf(data)));
+  // Corners and variances: a few bytes of text can ask for any number of boxes.
+  const int64_t numbers = 8 * int64_t{shape[2]} * shape[3] * static_cast<int64_t>(sizes.size());
+  if (numbers > INT32_MAX) return InputError("it would make {} numbers", numbers);
+  TENON_RETURN_IF_ERROR(
+      CheckConstantLimit(layer.graph(), numbers * int64_t{sizeof(float)}, layer.stored().name()));
   const auto step = [&](bool has_own, float own, float whole, int32_t pixels) {
     if (has_own) return own;
     return given.has_step() ? given.step() : whole / static_cast<float>(pixels);
@@ -99,7 +112,6 @@ Status LowerPriorBox(Layer& layer) {
                      : variances == 1 ? given.variance(0)
                                       : given.variance(static_cast<int>(i % 4)));
   }
-  if (count > INT32_MAX / 2) return InputError("it would make {} numbers", 2 * count);
   return layer.SetTop(0,
                       layer.Constant("boxes", Shape({1, 2, static_cast<int32_t>(count)}), values));
 }

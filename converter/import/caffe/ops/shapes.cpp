@@ -5,6 +5,7 @@
 
 #include "caffe_subset.pb.h"
 #include "converter/import/caffe/lowering_table.hpp"
+#include "converter/import/import_graph.hpp"
 
 namespace tenon::converter::caffe {
 namespace {
@@ -121,15 +122,15 @@ Status LowerReshape(Layer& layer) {
   const format::Reshape& given = layer.stored().reshape_param();
   TENON_ASSIGN_OR_RETURN(const TensorId x, layer.Bottom(0));
   const Shape shape = layer.ShapeOf(x);
-  const int32_t first = given.axis() < 0 ? given.axis() + shape.rank + 1 : given.axis();
-  const int32_t end = given.num_axes() < 0 ? shape.rank : first + given.num_axes();
+  const int64_t first = given.axis() < 0 ? int64_t{given.axis()} + shape.rank + 1 : given.axis();
+  const int64_t end = given.num_axes() < 0 ? shape.rank : first + given.num_axes();
   if (first < 0 || first > shape.rank || end > shape.rank) {
     return InputError("its axes {} to {} are out of range for {} dimensions", first, end,
                       shape.rank);
   }
   std::vector<int64_t> dims(shape.dims, shape.dims + first);
   size_t open = SIZE_MAX;
-  int32_t axis = first;
+  auto axis = static_cast<int32_t>(first);
   for (const int64_t dim : given.shape().dim()) {
     if (dim == -1 && open == SIZE_MAX) {
       open = dims.size();
@@ -145,8 +146,8 @@ Status LowerReshape(Layer& layer) {
   }
   dims.insert(dims.end(), shape.dims + end, shape.dims + shape.rank);
   if (open != SIZE_MAX) {
-    int64_t known = 1;
-    for (const int64_t dim : dims) known *= dim;
+    TENON_ASSIGN_OR_RETURN(const Shape others, ShapeFromDims(dims));
+    const int64_t known = others.Elements();
     if (known == 0 || shape.Elements() % known != 0) {
       return InputError("{} elements do not fit its dimensions", shape.Elements());
     }

@@ -43,24 +43,31 @@ void CaffeModel::Weights(const std::string& layer, const std::vector<float>& val
   for (const int64_t dim : dims) blob->mutable_shape()->add_dim(dim);
 }
 
-std::string CaffeModel::Text(const ImportOptions& options) const {
+Result<Graph> CaffeModel::Import(const ImportOptions& options) const {
   const std::filesystem::path stem =
       std::filesystem::temp_directory_path() / fmt::format("tenon_caffe_{}", getpid());
   const std::string network = stem.string() + ".prototxt";
   const std::string arrays = stem.string() + ".caffemodel";
   std::ofstream(network, std::ios::binary) << text;
   std::ofstream(arrays, std::ios::binary) << weights.SerializeAsString();
-  const auto graph = ImportCaffe(network, options);
+  auto graph = ImportCaffe(network, options);
   std::filesystem::remove(network);
   std::filesystem::remove(arrays);
+  if (graph.ok()) return graph;
+  Error error = graph.error();
+  Erase(network + ": ", error.message);
+  Erase(arrays + ": ", error.message);
+  return error;
+}
+
+std::string CaffeModel::Text(const ImportOptions& options) const {
+  const auto graph = Import(options);
   if (graph.ok()) {
     const std::string printed = PrintGraph(*graph);
     return printed.substr(printed.find('\n') + 1);
   }
   std::string error = "error: " + graph.error().message;
   for (const std::string& detail : graph.error().details) error += "\n" + detail;
-  Erase(network + ": ", error);
-  Erase(arrays + ": ", error);
   return error;
 }
 

@@ -19,8 +19,11 @@ class CaffeModel {
   void Weights(const std::string& layer, const std::vector<float>& values,
                const std::vector<int64_t>& dims = {});
 
+  /// The imported graph, or the error without the files' names.
+  [[nodiscard]] Result<Graph> Import(const ImportOptions& options = {}) const;
+
   /// The imported graph's statements without the `graph` line, or "error: " and the message with
-  /// its details, one a line, the files' names left out.
+  /// its details, one a line.
   [[nodiscard]] std::string Text(const ImportOptions& options = {}) const;
 
   std::string text;

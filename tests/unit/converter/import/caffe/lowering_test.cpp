@@ -1,6 +1,7 @@
 // What becomes of Caffe's layers.
 #include <doctest/doctest.h>
 
+#include "converter/ir/elements.hpp"
 #include "tests/unit/converter/import/caffe/caffe_model.hpp"
 
 namespace tenon::converter::test {
@@ -239,6 +240,120 @@ TEST_CASE("Caffe: what DetectionOutput cannot do here is refused") {
         std::string::npos);
   CHECK(refusal("nms_param { eta: 0.5 }").find("an eta below 1 is not supported") !=
         std::string::npos);
+}
+
+TEST_CASE(
+    "Caffe: prior boxes are corners as parts of the image, in Caffe's order, then variances") {
+  using Values = std::vector<double>;
+  const auto boxes = [](const std::string& parameters) {
+    const CaffeModel model(
+        {1, 1, 1, 1},
+        "layer { name: \"l\" type: \"PriorBox\" bottom: \"x\" bottom: \"x\" top: "
+        "\"b\" prior_box_param { " +
+            parameters + " } } layer { name: \"c\" type: \"ReLU\" bottom: \"b\" top: \"y\" }");
+    const Result<Graph> graph = model.Import();
+    REQUIRE(graph.ok());
+    return ReadElements(graph->tensor(graph->FindTensor("l/boxes")));
+  };
+  // The least size, the mean of least and most, the ratio, and the ratio turned.
+  CHECK(boxes("min_size: 2 max_size: 8 aspect_ratio: 4 aspect_ratio: 1 img_size: 8 variance: 0.25 "
+              "variance: 0.5 variance: 1 variance: 2") ==
+        Values{0.375, 0.375,  0.625, 0.625,  0.25,   0.25, 0.75,   0.75,  //
+               0.25,  0.4375, 0.75,  0.5625, 0.4375, 0.25, 0.5625, 0.75,  //
+               0.25,  0.5,    1,     2,      0.25,   0.5,  1,      2,     //
+               0.25,  0.5,    1,     2,      0.25,   0.5,  1,      2});
+  CHECK(boxes("min_size: 16 clip: true img_h: 8 img_w: 32 variance: 0.5") ==
+        Values{0.25, 0, 0.75, 1, 0.5, 0.5, 0.5, 0.5});
+  CHECK(boxes("min_size: 2 step: 4 offset: 1 img_size: 8") ==
+        Values{0.375, 0.375, 0.625, 0.625, double{0.1F}, double{0.1F}, double{0.1F}, double{0.1F}});
+}
+
+TEST_CASE("Caffe: a bias of one array or of a second input goes along its axis") {
+  CaffeModel model({1, 2, 1, 1}, Layer("Bias", ""));
+  model.Weights("l", {4, 5});
+  CHECK(model.Text() ==
+        "input %x: f32[1,2,1,1]\n"
+        "const %l/factors: f32[2,1,1] = [4, 5]\n"
+        "%y: f32[1,2,1,1] = binary(%x, %l/factors) \"l\"\n"
+        "output %y\n");
+  CHECK(CaffeModel({2, 3}, R"(layer { name: "s" type: "Slice" bottom: "x" top: "a" top: "b"
+  slice_param { axis: 0 } }
+layer { name: "f" type: "Flatten" bottom: "b" top: "f" flatten_param { axis: 0 } }
+layer { name: "l" type: "Scale" bottom: "a" bottom: "f" top: "y" })")
+            .Text()
+            .find("%y: f32[1,3] = binary(%a, %f) {function=mul} \"l\"") != std::string::npos);
+}
+
+TEST_CASE("Caffe: local responses are normalised across channels, softmax goes along its axis") {
+  CHECK(Lowered({1, 4, 1, 1}, "LRN", "lrn_param { local_size: 3 alpha: 0.5 beta: 2 k: 4 }") ==
+        "%y: f32[1,4,1,1] = lrn(%x) {size=3, alpha=0.5, beta=2, bias=4} \"l\"\n");
+  CHECK(Lowered({1, 4, 2}, "Softmax", "softmax_param { axis: -1 }") ==
+        "%y: f32[1,4,2] = softmax(%x) {axis=2} \"l\"\n");
+}
+
+TEST_CASE("Caffe: sizes, softplus, products and largest elements") {
+  const std::string y = "%y: f32[2] = unary(%x) ";
+  CHECK(Lowered({2}, "AbsVal", "") == y + "{function=abs} \"l\"\n");
+  CHECK(Lowered({2}, "BNLL", "") == y + "{function=softplus} \"l\"\n");
+  const auto of_two = [](const std::string& operation) {
+    return CaffeModel({2},
+                      "layer { name: \"l\" type: \"Eltwise\" bottom: \"x\" bottom: \"x\" top: "
+                      "\"y\" eltwise_param { operation: " +
+                          operation + " } }")
+        .Text();
+  };
+  CHECK(of_two("PROD").find("= binary(%x, %x) {function=mul}") != std::string::npos);
+  CHECK(of_two("MAX").find("= binary(%x, %x) {function=max}") != std::string::npos);
+}
+
+TEST_CASE("Caffe: a slice without points makes equal parts") {
+  const std::string text =
+      CaffeModel({1, 4}, R"(layer { name: "l" type: "Slice" bottom: "x" top: "a" top: "b" })")
+          .Text();
+  CHECK(text.find("%a: f32[1,2] = slice(%x) {begins=[0,0]") != std::string::npos);
+  CHECK(text.find("%b: f32[1,2] = slice(%x) {begins=[0,2]") != std::string::npos);
+}
+
+TEST_CASE("Caffe: an image grows to the size given, or to that of a second input") {
+  CHECK(Lowered({1, 1, 3, 3}, "Interp", "interp_param { height: 5 width: 7 }")
+            .find("sizes=[1,1,5,7]") != std::string::npos);
+  CHECK(Lowered({1, 1, 5, 5}, "Interp", "interp_param { shrink_factor: 2 }")
+            .find("sizes=[1,1,3,3]") != std::string::npos);
+  CHECK(CaffeModel({1, 1, 3, 3}, R"(layer { name: "u" type: "Upsample" bottom: "x" top: "u"
+  upsample_param { scale: 3 } }
+layer { name: "l" type: "Interp" bottom: "x" bottom: "u" top: "y" }
+layer { name: "s" type: "Silence" bottom: "u" })")
+            .Text()
+            .find("%y: f32[1,1,9,9] = resize(%x)") != std::string::npos);
+}
+
+TEST_CASE("Caffe: a transposed convolution adds its bias to every phase") {
+  CaffeModel model(
+      {1, 1, 2, 2},
+      Layer("Deconvolution", "convolution_param { num_output: 1 kernel_size: 2 stride: 2 }"));
+  model.Weights("l", {1, 2, 3, 4}, {1, 1, 2, 2});
+  model.Weights("l", {5}, {1});
+  const std::string text = model.Text();
+  CHECK(text.find("expand(%l/reshape_2) {dims=[1,4]}") != std::string::npos);
+  CHECK(text.find("%y: f32[1,1,4,4] = slice(") != std::string::npos);
+}
+
+TEST_CASE("Caffe: boxes are decoded from corners, from sizes of the prior, or from centres") {
+  const auto ops = [](const std::string& parameters) {
+    const std::string text = CaffeModel({1, 30}, Detections(parameters)).Text();
+    CAPTURE(text);
+    return std::pair(text.find("{function=exp}") != std::string::npos,
+                     text.find("{function=sub}") != std::string::npos);
+  };
+  CHECK(ops("") == std::pair(false, false));
+  CHECK(ops("code_type: CORNER_SIZE") == std::pair(false, true));
+  CHECK(ops("code_type: CENTER_SIZE") == std::pair(true, true));
+  const auto has_clip = [](const std::string& parameters) {
+    return CaffeModel({1, 30}, Detections(parameters)).Text().find("function=clip") !=
+           std::string::npos;
+  };
+  CHECK(has_clip("clip: true"));
+  CHECK(!has_clip("clip: false"));
 }
 
 }  // namespace
