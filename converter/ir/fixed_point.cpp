@@ -3,11 +3,17 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 namespace tenon::converter {
 
 FixedPoint QuantizeMultiplier(double factor) {
+  if (factor < 0.0) {
+    const FixedPoint positive = QuantizeMultiplier(-factor);
+    return {-positive.multiplier, positive.shift};
+  }
   if (!(factor > 0.0)) return {};
+  if (std::isinf(factor)) return {INT32_MAX, std::numeric_limits<double>::max_exponent + 1};
   FixedPoint result;
   const double fraction = std::frexp(factor, &result.shift);  // in [0.5, 1)
   auto multiplier = static_cast<int64_t>(std::round(fraction * 2147483648.0));

@@ -10,13 +10,14 @@
 
 namespace tenon::converter {
 
-/// Represents multiplier * 2^(shift - 31); multiplier 0 or in [2^30, 2^31), shift >= -31.
+/// Represents multiplier * 2^(shift - 31); multiplier 0 or +-[2^30, 2^31), shift >= -31.
 struct FixedPoint {
   int32_t multiplier = 0;
   int32_t shift = 0;
 };
 
-/// Returns the value nearest to `factor`, which is finite and not negative; below 2^-32 it is 0.
+/// Returns the value nearest to `factor`; below 2^-32 it is 0, and so it is for NaN. The shift of
+/// what is infinite is larger than that of any number.
 [[nodiscard]] FixedPoint QuantizeMultiplier(double factor);
 
 /// Returns the factor divided by `count` >= 1, as TFLite's means do it: in integers, rounded down,

@@ -28,11 +28,11 @@ Status LowerQuantize(Node& node) {
   TENON_ASSIGN_OR_RETURN(const bool scaled, HasPerTensorScales(node, {0}));
   if (!scaled) return InputError("only i8 and u8 with one scale can get another");
   TENON_ASSIGN_OR_RETURN(const Quantization input, node.InputQuantization(0));
-  const FixedPoint factor = QuantizeMultiplier(double{input.scale()} / double{output.scale()});
+  TENON_ASSIGN_OR_RETURN(
+      const QuantizedScale scale,
+      ScaleOf(QuantizeMultiplier(double{input.scale()} / double{output.scale()})));
   TENON_ASSIGN_OR_RETURN(const TensorId y, Lookup(node, x, to, [&](int32_t value) {
-                           return FixedPointMultiply(value - input.zero_point(), factor.multiplier,
-                                                     factor.shift) +
-                                  output.zero_point();
+                           return Rescale(value - input.zero_point(), scale, output.zero_point());
                          }));
   return node.SetOutput(0, y, order);
 }

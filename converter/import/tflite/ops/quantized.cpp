@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/ops/requantize.hpp"
 #include "tflite_subset_generated.h"
 
 namespace tenon::converter::tflite {
@@ -93,6 +94,16 @@ Result<QuantizedScale> ScaleOf(const FixedPoint& factor) {
   scale.multiplier = factor.multiplier;
   scale.shift = factor.shift;
   return scale;
+}
+
+int32_t Rescale(int32_t difference, const QuantizedScale& scale, int32_t zero_point) {
+  constexpr int32_t kFar = 1 << 24;  // past every bound, whatever the zero point
+  const int64_t wide = int64_t{difference} << std::max(scale.shift, 0);
+  if (wide != static_cast<int32_t>(wide)) {
+    return (difference < 0) == (scale.multiplier < 0) ? kFar : -kFar;
+  }
+  const int32_t product = FixedPointMultiply(difference, scale.multiplier, scale.shift);
+  return std::clamp(product, -kFar, kFar) + zero_point;
 }
 
 Result<TensorId> Lookup(Node& node, TensorId x, DType to,

@@ -23,6 +23,10 @@ namespace tenon::converter::tflite {
 /// As an attribute. Errors: a factor out of the range that fixed point has.
 [[nodiscard]] Result<QuantizedScale> ScaleOf(const FixedPoint& factor);
 
+/// A difference to the input's zero point as the output has it, for a table: TFLite's bits wherever
+/// its arithmetic does not overflow, and what saturates every table where it does.
+[[nodiscard]] int32_t Rescale(int32_t difference, const QuantizedScale& scale, int32_t zero_point);
+
 /// Multipliers and shifts (a constant of each) by which sums become outputs.
 [[nodiscard]] Result<std::vector<TensorId>> Factors(Node& node, const std::vector<double>& factors);
 

@@ -92,27 +92,28 @@ Status LowerQuantizedPrelu(Node& node) {
   TENON_ASSIGN_OR_RETURN(const Quantization slope, node.InputQuantization(1));
   TENON_ASSIGN_OR_RETURN(const Quantization y, node.OutputQuantization(0));
   TENON_ASSIGN_OR_RETURN(const DType to, node.OutputDType(0));
-  const FixedPoint positive = QuantizeMultiplier(double{x.scale() / y.scale()});
-  const FixedPoint negative = QuantizeMultiplier(double{x.scale() * slope.scale() / y.scale()});
+  const float factor = x.scale() / y.scale();
+  const float slope_factor = x.scale() * slope.scale() / y.scale();
+  TENON_ASSIGN_OR_RETURN(const QuantizedScale positive,
+                         ScaleOf(QuantizeMultiplier(double{factor})));
+  TENON_ASSIGN_OR_RETURN(const QuantizedScale negative,
+                         ScaleOf(QuantizeMultiplier(double{slope_factor})));
   TENON_ASSIGN_OR_RETURN(const Operands operands, node.Aligned({0, 1}));
   TENON_ASSIGN_OR_RETURN(const std::vector<double> slopes, node.Doubles(1));
-  const auto scaled_by = [&](int32_t value, const FixedPoint& factor) {
-    return FixedPointMultiply(value, factor.multiplier, factor.shift) + y.zero_point();
-  };
   const bool one_slope = slopes.size() == 1;
   const auto slope_value = one_slope ? static_cast<int32_t>(slopes[0]) - slope.zero_point() : 0;
-  TENON_ASSIGN_OR_RETURN(const TensorId table,
-                         Lookup(node, operands.ids[0], to, [&](int32_t value) {
-                           const int32_t difference = value - x.zero_point();
-                           return difference >= 0 ? scaled_by(difference, positive)
-                                                  : scaled_by(difference * slope_value, negative);
-                         }));
+  TENON_ASSIGN_OR_RETURN(
+      const TensorId table, Lookup(node, operands.ids[0], to, [&](int32_t value) {
+        const int32_t difference = value - x.zero_point();
+        return difference >= 0 ? Rescale(difference, positive, y.zero_point())
+                               : Rescale(difference * slope_value, negative, y.zero_point());
+      }));
   if (one_slope) return node.SetOutput(0, table, operands.order);
 
   TENON_ASSIGN_OR_RETURN(QuantizedBinaryAttributes product,
                          Start(node, ActivationFunctionType::NONE));
   product.function = BinaryFunction::kMul;
-  TENON_ASSIGN_OR_RETURN(product.output_scale, ScaleOf(negative));
+  product.output_scale = negative;
   TENON_ASSIGN_OR_RETURN(const TensorId times_slope,
                          node.Emit(OpKind::kQuantizedBinary, operands.ids, Attributes(product)));
   const TensorId zero = node.Scalar("zero", node.DTypeOf(operands.ids[0]), x.zero_point());

@@ -1,5 +1,6 @@
 // Functions of one quantized tensor: tables of 256 results, each computed as TFLite's reference
 // kernels compute an element.
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -28,26 +29,27 @@ IntegerFunction ThroughFloats(const Scales& scales, float (*function)(float)) {
   };
 }
 
-/// x on the output's scale, with another factor where x is negative.
-IntegerFunction Rescaled(const Scales& scales, const FixedPoint& positive,
-                         const FixedPoint& negative) {
-  return [=](int32_t value) {
+/// x on the output's scale, times `slope` where x is negative.
+Result<IntegerFunction> Rescaled(const Scales& scales, float slope) {
+  const float above = scales.x.scale() / scales.y.scale();
+  const float below = scales.x.scale() * slope / scales.y.scale();
+  TENON_ASSIGN_OR_RETURN(const QuantizedScale positive, ScaleOf(QuantizeMultiplier(double{above})));
+  TENON_ASSIGN_OR_RETURN(const QuantizedScale negative, ScaleOf(QuantizeMultiplier(double{below})));
+  return IntegerFunction([=](int32_t value) {
     const int32_t x = value - scales.x.zero_point();
-    const FixedPoint& factor = x >= 0 ? positive : negative;
-    return FixedPointMultiply(x, factor.multiplier, factor.shift) + scales.y.zero_point();
-  };
+    return Rescale(x, x >= 0 ? positive : negative, scales.y.zero_point());
+  });
 }
 
-IntegerFunction Bounded(const Node& node, const Scales& scales, float least, float most) {
-  (void)node;
-  const FixedPoint factor = QuantizeMultiplier(double{scales.x.scale() / scales.y.scale()});
-  const IntegerFunction rescaled = Rescaled(scales, factor, factor);
+Result<IntegerFunction> Bounded(const Scales& scales, float least, float most) {
+  TENON_ASSIGN_OR_RETURN(const IntegerFunction rescaled, Rescaled(scales, 1.0F));
   const auto bound = [&](float value) {
     return RoundHalfAway(value / scales.y.scale()) + scales.y.zero_point();
   };
   const int32_t low = bound(least);
   const int32_t high = bound(most);
-  return [=](int32_t value) { return std::max(low, std::min(high, rescaled(value))); };
+  return IntegerFunction(
+      [=](int32_t value) { return std::max(low, std::min(high, rescaled(value))); });
 }
 
 float Logistic(float x) { return 1.0F / (1.0F + std::exp(-x)); }
@@ -63,6 +65,7 @@ float ApproximateGelu(float x) {
   return 0.5F * x * (1.0F + std::tanh(kRootTwoByPi * (x + 0.044715F * x * x * x)));
 }
 
+float RealHardSwish(float x) { return x * std::clamp((x + 3.0F) / 6.0F, 0.0F, 1.0F); }
 float Absolute(float x) { return std::fabs(x); }
 float Exponential(float x) { return std::exp(x); }
 float Tangent(float x) { return std::tanh(x); }
@@ -93,11 +96,13 @@ int16_t Narrow(int32_t multiplier) {
   return static_cast<int16_t>((multiplier + (1 << 15)) >> 16);
 }
 
-/// x times (x + 3) / 6 between 0 and 1, the latter on a scale of 3 / 32768.
+/// x times (x + 3) / 6 between 0 and 1, the latter on a scale of 3 / 32768. TFLite has no answer
+/// where x's scale is 128 times y's or more, or out of all proportion: the numbers' own is taken.
 IntegerFunction HardSwish(const Scales& scales) {
   const float fine = (1.0F / 128.0F) * scales.x.scale();
   const FixedPoint output = QuantizeMultiplier(double{fine / scales.y.scale()});
   const FixedPoint gate = QuantizeMultiplier(double{fine / (3.0F / 32768.0F)});
+  if (output.shift > 0 || gate.shift > 30) return ThroughFloats(scales, RealHardSwish);
   const int32_t x_zero_point = scales.x.zero_point();
   const int32_t y_zero_point = scales.y.zero_point();
   return [=](int32_t value) {
@@ -136,20 +141,19 @@ Result<IntegerFunction> FunctionOf(const Node& node, const Scales& scales) {
     case Op::TANH:
       return ThroughFloats(scales, Tangent);
     case Op::RELU:
-      return Bounded(node, scales, 0.0F, kFar);
+      return Bounded(scales, 0.0F, kFar);
     case Op::RELU6:
-      return Bounded(node, scales, 0.0F, 6.0F);
+      return Bounded(scales, 0.0F, 6.0F);
     case Op::RELU_0_TO_1:
-      return Bounded(node, scales, 0.0F, 1.0F);
+      return Bounded(scales, 0.0F, 1.0F);
     case Op::RELU_N1_TO_1:
-      return Bounded(node, scales, -1.0F, 1.0F);
+      return Bounded(scales, -1.0F, 1.0F);
     case Op::HARD_SWISH:
       return HardSwish(scales);
     case Op::LEAKY_RELU: {
       const auto* options = node.stored().builtin_options_as_LeakyReluOptions();
       const float alpha = options == nullptr ? 0.0F : options->alpha();
-      return Rescaled(scales, QuantizeMultiplier(double{scales.x.scale() / scales.y.scale()}),
-                      QuantizeMultiplier(double{scales.x.scale() * alpha / scales.y.scale()}));
+      return Rescaled(scales, alpha);
     }
     default:
       return InternalError("it is in no table of functions");

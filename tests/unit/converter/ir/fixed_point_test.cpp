@@ -40,6 +40,15 @@ TEST_CASE("Fixed point: what is below 2^-32 is nothing") {
   CHECK(QuantizeMultiplier(std::ldexp(1.0, -32)).multiplier == 1 << 30);
 }
 
+TEST_CASE(
+    "Fixed point: a negative factor is the other's, turned; an infinite one is past all shifts") {
+  const FixedPoint factor = QuantizeMultiplier(-0.3);
+  CHECK(factor.multiplier == -QuantizeMultiplier(0.3).multiplier);
+  CHECK(ValueOf(factor) == doctest::Approx(-0.3));
+  CHECK(QuantizeMultiplier(HUGE_VAL).shift > QuantizeMultiplier(1.7e308).shift);
+  CHECK(QuantizeMultiplier(std::nan("")).multiplier == 0);
+}
+
 TEST_CASE("Fixed point: dividing keeps as many bits as the count has") {
   const FixedPoint half = QuantizeMultiplier(0.5);  // 2^30, shift 0
   const FixedPoint by_eight = DividedBy(half, 8);
