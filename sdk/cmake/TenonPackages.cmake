@@ -7,6 +7,8 @@
 #   libtenon-dev           headers, archives, CMake package, pkg-config
 #
 # The tarball has all of them in one folder, which works wherever it is put.
+#
+# `cpack --config CPackSourceConfig.cmake` packs the sources, without what was built beside them.
 
 if(TENON_SHARED)
   install(TARGETS tenon_shared EXPORT tenon_targets
@@ -86,4 +88,14 @@ if(TENON_CONVERTER)
   list(APPEND dev_suggests libonnx-dev libprotobuf-dev libfmt-dev coinor-libcbc-dev)
 endif()
 list(JOIN dev_suggests ", " CPACK_DEBIAN_DEV_PACKAGE_RECOMMENDS)
+
+# What .gitignore leaves out, wherever this build is. Paths are patterns to CPack.
+set(CPACK_VERBATIM_VARIABLES ON)
+set(CPACK_SOURCE_GENERATOR TGZ)
+set(CPACK_SOURCE_PACKAGE_FILE_NAME "tenon-${PROJECT_VERSION}-source")
+set(CPACK_SOURCE_IGNORE_FILES "/\\.git(/|$)" "/__pycache__/" "/\\.venv[^/]*/")
+foreach(folder "${PROJECT_SOURCE_DIR}/build" "${PROJECT_SOURCE_DIR}/out" "${PROJECT_BINARY_DIR}")
+  string(REGEX REPLACE "([][+.*()^$?|\\])" "\\\\\\1" folder "${folder}")
+  list(APPEND CPACK_SOURCE_IGNORE_FILES "^${folder}/")
+endforeach()
 include(CPack)

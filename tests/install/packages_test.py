@@ -110,9 +110,25 @@ def check_tarball():
     use(moved, "by_tarball")
 
 
+def check_sources():
+    """All that git tracks, and nothing that was built: a build folder may lie among the sources."""
+    run("cpack", "-B", WORK / "source", "--config", BINARY / "CPackSourceConfig.cmake",
+        "-D", f"CPACK_OUTPUT_FILE_PREFIX={WORK / 'source'}", cwd=BINARY)
+    (tarball,) = (WORK / "source").glob("tenon-*-source.tar.gz")
+    names = subprocess.run(["tar", "tzf", tarball], check=True, text=True, capture_output=True).stdout.splitlines()
+    packed = {name.partition("/")[2] for name in names if not name.endswith("/")}
+    tracked = set(subprocess.run(["git", "-C", SOURCE, "ls-files"], check=True, text=True,
+                                 capture_output=True).stdout.splitlines())
+    built = [name for name in packed if name.startswith(("build/", ".git/")) or "/__pycache__/" in name]
+    if built or not tracked <= packed:
+        sys.exit(f"FAILED: packed {built[:5]}, missing {sorted(tracked - packed)[:5]}")
+
+
 def main():
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True)
+    if (SOURCE / ".git").exists():
+        check_sources()
     check_tarball()
     check_debs()
 
