@@ -376,19 +376,10 @@ const Unit* AcceleratorUnit(const Board& board) {
   return nullptr;
 }
 
-/// The line in which text stops being JSON.
-static int LineOfBreak(std::string_view text) {
-  try {
-    return Json::parse(text).is_discarded() ? 1 : 0;
-  } catch (const Json::parse_error& error) {
-    return LineOfByte(text, error.byte);
-  }
-}
-
 Result<Board> ParseBoard(std::string_view text, std::string_view file_name) {
   Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded()) {
-    return UsageError("board '{}' is not valid JSON: line {}", file_name, LineOfBreak(text));
+    return UsageError("board '{}' {}", file_name, WhyNoJson(text));
   }
   Board board;
   const std::string where = fmt::format("board '{}':", file_name);

@@ -1,6 +1,9 @@
 #include "converter/board/json_lines.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
@@ -83,6 +86,18 @@ class Walk {
   int line_ = 1;
 };
 
+/// Where a reader of JSON gives up, by the byte after it.
+struct Break : nlohmann::detail::json_sax_acceptor<nlohmann::json> {
+  bool parse_error(size_t position, const std::string&, const nlohmann::json::exception& why) {
+    byte = position;
+    is_number = why.id == kOutOfRange;
+    return false;
+  }
+  static constexpr int kOutOfRange = 406;  // the library's number of that error
+  size_t byte = 0;
+  bool is_number = false;
+};
+
 }  // namespace
 
 JsonLines::JsonLines(std::string_view text) { Walk(lines_).Take(text); }
@@ -106,9 +121,13 @@ int JsonLines::LineOfProblem(std::string_view message, std::string_view file) co
   return LineOf(object);
 }
 
-int LineOfByte(std::string_view text, size_t byte) {
-  const std::string_view before = text.substr(0, byte == 0 ? 0 : byte - 1);
-  return 1 + static_cast<int>(std::count(before.begin(), before.end(), '\n'));
+std::string WhyNoJson(std::string_view text) {
+  Break found;
+  nlohmann::json::sax_parse(text, &found);
+  const std::string_view before = text.substr(0, found.byte == 0 ? 0 : found.byte - 1);
+  return fmt::format("{}: line {}",
+                     found.is_number ? "has a number out of range" : "is not valid JSON",
+                     1 + std::count(before.begin(), before.end(), '\n'));
 }
 
 }  // namespace tenon::converter

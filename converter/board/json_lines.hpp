@@ -22,7 +22,7 @@ class JsonLines {
   std::map<std::string, int> lines_;
 };
 
-/// Where text that is no JSON breaks off being so: the line of a byte, counted from 1.
-[[nodiscard]] int LineOfByte(std::string_view text, size_t byte);
+/// Why text cannot be read as JSON, and in which line, counted from 1: "is not valid JSON: line 4".
+[[nodiscard]] std::string WhyNoJson(std::string_view text);
 
 }  // namespace tenon::converter

@@ -68,6 +68,7 @@ TEST_CASE("ParseBoard: a mistake is told with its line") {
   CHECK(RefusalOf(kText, "1000,", "1000") == "board 'test' is not valid JSON: line 10");
   CHECK(RefusalOf(kText, "\"links\": [],", "\"links\": [,") ==
         "board 'test' is not valid JSON: line 12");
+  CHECK(RefusalOf(kText, "1000,", "1e999,") == "board 'test' has a number out of range: line 10");
 }
 
 }  // namespace
