@@ -51,15 +51,15 @@ class Importer {
                                                           const std::string& scope);
   /// Makes a tensor constant, or says on which graph input it depends.
   [[nodiscard]] Status Fold(TensorId id);
+  /// Checks that constants, graphs copied out of nodes and `more` bytes for `what` are not too
+  /// much.
+  [[nodiscard]] Status CheckMemory(int64_t more, const std::string& what);
 
  private:
   [[nodiscard]] Status AddInputs();
   [[nodiscard]] Status AddFrozen(const std::string& name);
   /// Makes a constant of an initialiser.
   [[nodiscard]] Result<TensorId> AddInitializer(const onnx::TensorProto& tensor);
-  /// Checks that constants, graphs copied out of nodes and `more` bytes for `what` are not too
-  /// much.
-  [[nodiscard]] Status CheckMemory(int64_t more, const std::string& what);
   /// Nodes of the model, or of a graph inside, in an order that works.
   [[nodiscard]] Status LowerNodes(const onnx::GraphProto& nodes);
   [[nodiscard]] Status AddOutputs();

@@ -87,6 +87,9 @@ class Lowering {
   [[nodiscard]] Status RequireConstant(TensorId id);
   [[nodiscard]] Result<std::vector<int64_t>> ConstantInts(TensorId id);
   [[nodiscard]] Result<std::vector<double>> ConstantDoubles(TensorId id);
+  /// An error where memory would not be allowed so many numbers: dims of an input, which cost
+  /// nothing in the file, can ask for any number of them.
+  [[nodiscard]] Status CheckRoomFor(int64_t numbers);
   /// New constants; `hint` becomes part of the name.
   [[nodiscard]] Result<TensorId> Constant(std::string_view hint, TensorData data);
   [[nodiscard]] Result<TensorId> Constant(std::string_view hint, DType dtype, const Shape& shape,

@@ -233,6 +233,7 @@ Status LowerGridSample(Lowering& node) {
     TENON_ASSIGN_OR_RETURN(taps[static_cast<size_t>(i)], TapsOf(node, axis, coordinate, mode));
   }
   const int64_t pixels = int64_t{image[2]} * image[3];
+  TENON_RETURN_IF_ERROR(node.CheckRoomFor(count));
   std::vector<double> starts(static_cast<size_t>(count));
   const int64_t each = count / points[0];
   for (int64_t i = 0; i < count; ++i) {

@@ -71,7 +71,9 @@ Status LowerOneHot(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId depth_input, node.Input(1));
   TENON_ASSIGN_OR_RETURN(const TensorId values, node.Input(2));
   TENON_ASSIGN_OR_RETURN(const std::vector<double> depths, node.ConstantDoubles(depth_input));
-  if (depths.size() != 1 || !(depths[0] >= 1)) return InputError("depth must be one number >= 1");
+  if (depths.size() != 1 || !(depths[0] >= 1 && depths[0] <= INT32_MAX)) {
+    return InputError("depth must be one number from 1 to 2^31 - 1");
+  }
   if (node.ShapeOf(values).Elements() != 2) return InputError("values must hold two elements");
   const auto depth = static_cast<int64_t>(depths[0]);
   Ints dims = DimsOf(node.ShapeOf(indices));
@@ -114,6 +116,7 @@ Status LowerReverseSequence(Lowering& node) {
   if (lengths.size() != static_cast<size_t>(shape[batch])) {
     return InputError("{} lengths for a batch of {}", lengths.size(), shape[batch]);
   }
+  TENON_RETURN_IF_ERROR(node.CheckRoomFor(int64_t{shape[0]} * shape[1]));
   std::vector<double> places(static_cast<size_t>(shape[0]) * static_cast<size_t>(shape[1]));
   for (int64_t b = 0; b < shape[batch]; ++b) {
     const int64_t length = lengths[static_cast<size_t>(b)];
@@ -156,6 +159,7 @@ Result<TensorId> Iota(Lowering& node, DType dtype, int64_t count, int32_t axis, 
   Ints dims(static_cast<size_t>(rank), 1);
   dims[static_cast<size_t>(axis)] = count;
   TENON_ASSIGN_OR_RETURN(const Shape shape, ShapeFromDims(dims));
+  TENON_RETURN_IF_ERROR(node.CheckRoomFor(count));
   std::vector<double> values(static_cast<size_t>(count));
   std::iota(values.begin(), values.end(), 0.0);
   return node.Constant("iota", dtype, shape, values);
@@ -194,6 +198,7 @@ Result<TensorId> ElementPlaces(Lowering& node, const Shape& x, TensorId indices,
   Ints base_dims = DimsOf(shape);
   base_dims[static_cast<size_t>(axis)] = 1;
   TENON_ASSIGN_OR_RETURN(const Shape base_shape, ShapeFromDims(base_dims));
+  TENON_RETURN_IF_ERROR(node.CheckRoomFor(base_shape.Elements()));
   std::vector<double> base(static_cast<size_t>(base_shape.Elements()));
   for (size_t i = 0; i < base.size(); ++i) {
     auto rest = static_cast<int64_t>(i);
@@ -233,6 +238,7 @@ Result<TensorId> SlicePlaces(Lowering& node, const Shape& x, TensorId indices, i
   Ints dims(static_cast<size_t>(shape.rank - 1), 1);
   std::copy_n(x.dims, batch_dims, dims.begin());
   TENON_ASSIGN_OR_RETURN(const Shape batch, ShapeFromDims(dims));
+  TENON_RETURN_IF_ERROR(node.CheckRoomFor(batch.Elements()));
   std::vector<double> starts(static_cast<size_t>(batch.Elements()));
   const auto batch_stride = static_cast<double>(ElementsBetween(x, batch_dims, end));
   for (size_t i = 0; i < starts.size(); ++i) starts[i] = static_cast<double>(i) * batch_stride;

@@ -89,6 +89,7 @@ Result<TensorId> InitialState(Lowering& node, const RecurrentLayer& layer, int i
                               DType dtype) {
   TENON_ASSIGN_OR_RETURN(const Shape shape, ShapeFromDims({layer.batch, layer.hidden}));
   if (!node.HasInput(index)) {
+    TENON_RETURN_IF_ERROR(node.CheckRoomFor(shape.Elements()));
     return node.Constant("zeros", dtype, shape,
                          std::vector<double>(static_cast<size_t>(shape.Elements())));
   }

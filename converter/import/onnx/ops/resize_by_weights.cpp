@@ -60,6 +60,7 @@ Result<TensorId> MultiplyByWeights(Lowering& node, TensorId x, const ResizeAttri
                                    const ResizedDimension& dimension) {
   const Shape shape = node.ShapeOf(x);
   const ResizeAxis axis = AxisOf(dimension, shape[dimension.axis]);
+  TENON_RETURN_IF_ERROR(node.CheckRoomFor(int64_t{axis.in} * axis.out));
   const std::vector<double> values = attributes.mode == ResizeMode::kCubic
                                          ? WeightMatrix<4>(attributes, axis, dimension.coordinates)
                                          : WeightMatrix<2>(attributes, axis, dimension.coordinates);
