@@ -64,8 +64,9 @@ int32_t TfliteBuilder::Bytes(const std::string& name, format::TensorType type,
   return Add(name, type, dims, numbers, data);
 }
 
-int32_t TfliteBuilder::Variable(const std::string& name, const std::vector<int32_t>& dims) {
-  const int32_t tensor = Add(name, format::TensorType::FLOAT32, dims, {}, {});
+int32_t TfliteBuilder::Variable(const std::string& name, const std::vector<int32_t>& dims,
+                                format::TensorType type, const Numbers& numbers) {
+  const int32_t tensor = Add(name, type, dims, numbers, {});
   tensors_.back().is_variable = true;
   return tensor;
 }
@@ -100,7 +101,8 @@ void TfliteBuilder::Node(format::BuiltinOperator op, const std::vector<int32_t>&
   auto& nodes = in_second_graph ? second_nodes_ : nodes_;
   nodes.push_back(format::CreateOperator(flat, static_cast<uint32_t>(codes_.size()) - 1,
                                          flat.CreateVector(inputs), flat.CreateVector(outputs),
-                                         type, options));
+                                         type, options, 0, 0, 0, flat.CreateVector(intermediates)));
+  intermediates.clear();
 }
 
 std::vector<uint8_t> TfliteBuilder::File() {

@@ -39,8 +39,10 @@ class TfliteBuilder {
   int32_t Bytes(const std::string& name, format::TensorType type, const std::vector<int32_t>& dims,
                 const std::vector<int32_t>& values, const Numbers& numbers);
 
-  /// A variable tensor of f32, which keeps its value from one inference to the next.
-  int32_t Variable(const std::string& name, const std::vector<int32_t>& dims);
+  /// A variable tensor, which keeps its value from one inference to the next.
+  int32_t Variable(const std::string& name, const std::vector<int32_t>& dims,
+                   format::TensorType type = format::TensorType::FLOAT32,
+                   const Numbers& numbers = {});
 
   /// `options` is a table made with `flat`, of the type given.
   void Node(format::BuiltinOperator op, const std::vector<int32_t>& inputs,
@@ -65,9 +67,10 @@ class TfliteBuilder {
 
   flatbuffers::FlatBufferBuilder flat;
   uint32_t graphs = 1;
-  bool in_second_graph = false;  ///< where Node puts nodes; that graph has no ports
-  uint64_t buffer_offset = 0;    ///< of the last buffer
-  bool sparse = false;           ///< the last tensor
+  bool in_second_graph = false;        ///< where Node puts nodes; that graph has no ports
+  uint64_t buffer_offset = 0;          ///< of the last buffer
+  std::vector<int32_t> intermediates;  ///< of the next node
+  bool sparse = false;                 ///< the last tensor
   std::vector<flatbuffers::Offset<format::SignatureDef>> signatures;
 
  private:
