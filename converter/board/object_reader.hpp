@@ -2,6 +2,7 @@
 // the key and its place in the file.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -9,6 +10,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "converter/status.hpp"
 #include "runtime/base/dtype.hpp"
@@ -95,12 +97,12 @@ class ObjectReader {
   template <typename T>
   void Read(const char* key, T& value) {
     const Json& member = object_[key];
-    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-      if (!IsWholeNumber<T>(member)) {
-        Fail(fmt::format("has a '{}' that is not a whole number in range", key));
-        return;
-      }
-    } else if constexpr (std::is_floating_point_v<T>) {
+    if (!AreWholeNumbers(member, value)) {
+      Fail(fmt::format("has a '{}' {} not a whole number in range", key,
+                       member.is_array() ? "with what is" : "that is"));
+      return;
+    }
+    if constexpr (std::is_floating_point_v<T>) {
       if (!member.is_number()) {
         Fail(fmt::format("has a '{}' that is not a number", key));
         return;
@@ -111,6 +113,21 @@ class ObjectReader {
     } catch (const Json::exception&) {
       Fail(fmt::format("has a '{}' of the wrong type", key));
     }
+  }
+
+  /// Returns true if the number, or every one of a list, is whole and in range where it is to be.
+  template <typename T>
+  static bool AreWholeNumbers(const Json& member, const T&) {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      return IsWholeNumber<T>(member);
+    }
+    return true;
+  }
+  template <typename T>
+  static bool AreWholeNumbers(const Json& member, const std::vector<T>&) {
+    return !member.is_array() || std::all_of(member.begin(), member.end(), [](const Json& element) {
+      return AreWholeNumbers(element, T());
+    });
   }
 
   /// Returns true if the number is whole and in range; the library would truncate fractions and

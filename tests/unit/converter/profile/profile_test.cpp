@@ -136,6 +136,11 @@ TEST_CASE("What is no profile is refused with the key and its place") {
   CHECK(with("/surprise", 1).find("'surprise'") != std::string::npos);
   CHECK(with("/threads", 0).find("'threads'") != std::string::npos);
   CHECK(with("/threads", "two").find("'threads'") != std::string::npos);
+  for (const Json& level : {Json(4.1943e19), Json(1.5), Json(true)}) {
+    CHECK(with("/machine/cache_bytes", Json::array({32768, level, 4194304}))
+              .find("has a 'cache_bytes' with what is not a whole number in range") !=
+          std::string::npos);
+  }
   CHECK(with("/machine/cache_bytes", Json::array({1, 2})).find("three levels") !=
         std::string::npos);
   CHECK(with("/entries/0/durations/mean_ms", -1).find("entries[0].durations") != std::string::npos);
