@@ -8,6 +8,7 @@ so). The same command makes the same bytes.
 """
 import argparse
 import json
+import math
 import pathlib
 import struct
 import subprocess
@@ -19,17 +20,18 @@ sys.path.insert(0, str(ROOT / "scripts"))
 import onnx_writer as onnx
 
 
-def single(op, shapes, out, weights=(), **attributes):
-    """A model of one node: `shapes` of its inputs, `weights` (name, shape) behind them."""
+def single(op, shapes, out, weights=(), gives=onnx.FLOAT, opset=13, **attributes):
+    """A model of one node: `shapes` of its inputs, and behind them `weights`: (name, shape), or
+    (name, shape, values, type); a name of "" is an input left out."""
     inputs = [f"x{i}" for i in range(len(shapes))]
     made = []
-    for name, shape in weights:
-        count = 1
-        for dim in shape:
-            count *= dim
-        made.append(onnx.tensor(name, shape, [0.25 * (i % 7 - 3) for i in range(count)]))
-    return onnx.model([onnx.node(op, inputs + [name for name, _ in weights], ["y"], **attributes)],
-                      [onnx.value(n, s) for n, s in zip(inputs, shapes)], [onnx.value("y", out)], made)
+    for name, shape, *rest in weights:
+        some = [0.25 * (i % 7 - 3) for i in range(math.prod(shape))]
+        if name:
+            made.append(onnx.tensor(name, shape, *(rest or [some])))
+    return onnx.model([onnx.node(op, inputs + [name for name, *_ in weights], ["y"], **attributes)],
+                      [onnx.value(n, s) for n, s in zip(inputs, shapes)],
+                      [onnx.value("y", out, gives)], made, opset)
 
 
 def onnx_models():
@@ -48,6 +50,35 @@ def onnx_models():
         "transpose": single("Transpose", [[1, 2, 3]], [3, 1, 2], perm=[2, 0, 1]),
         "reduce": single("ReduceMean", [[2, 3, 4]], [2, 4], axes=[1], keepdims=0),
         "lrn": single("LRN", [[1, 4, 2, 2]], [1, 4, 2, 2], size=3),
+        "deconv": single("ConvTranspose", [[1, 2, 3, 3]], [1, 3, 7, 7], [("w", [2, 3, 3, 3])],
+                         strides=[2, 2]),
+        "norm": single("InstanceNormalization", [[1, 2, 3]], [1, 2, 3], [("g", [2]), ("b", [2])]),
+        "layer_norm": single("LayerNormalization", [[2, 4]], [2, 4], [("g", [4]), ("b", [4])],
+                             opset=17),
+        "prelu": single("PRelu", [[2, 3]], [2, 3], [("slopes", [3])]),
+        "power": single("Pow", [[2, 3], [3]], [2, 3]),
+        "less": single("Less", [[2, 3], [3]], [2, 3], gives=onnx.BOOL),
+        "lstm": single("LSTM", [[2, 1, 3]], [2, 1, 1, 2], [("w", [1, 8, 3]), ("r", [1, 8, 2])],
+                       hidden_size=2),
+        "gru": single("GRU", [[2, 1, 3]], [2, 1, 1, 2], [("w", [1, 6, 3]), ("r", [1, 6, 2])],
+                      hidden_size=2),
+        "resize": single("Resize", [[1, 1, 2, 2]], [1, 1, 4, 4],
+                         [("", []), ("scales", [4], [1.0, 1.0, 2.0, 2.0])], mode="linear"),
+        "grid": single("GridSample", [[1, 1, 3, 3], [1, 2, 2, 2]], [1, 1, 2, 2], opset=16),
+        "erf": single("Erf", [[2, 3]], [2, 3]),
+        "depth": single("DepthToSpace", [[1, 4, 2, 2]], [1, 1, 4, 4], blocksize=2),
+        "argmax": single("ArgMax", [[2, 3]], [2, 1], gives=onnx.INT64, axis=1),
+        "gather": single("GatherElements", [[2, 3]], [2, 2],
+                         [("places", [2, 2], [0, 2, 1, 0], onnx.INT64)], axis=1),
+        "scatter": single("ScatterND", [[3, 2]], [3, 2],
+                          [("places", [1, 1], [2], onnx.INT64), ("values", [1, 2])]),
+        "cast": single("Cast", [[2, 3]], [2, 3], gives=onnx.INT32, to=onnx.INT32),
+        "pad": single("Pad", [[2, 3]], [3, 4], [("pads", [4], [1, 0, 0, 1], onnx.INT64)]),
+        "sums": single("CumSum", [[2, 3]], [2, 3], [("axis", [], [1], onnx.INT64)]),
+        "einsum": single("Einsum", [[2, 3], [3, 2]], [2, 2], equation="ij,jk->ik"),
+        "suppress": single("NonMaxSuppression", [[1, 3, 4], [1, 1, 3]], [2, 3],
+                           [("most", [1], [2], onnx.INT64), ("overlap", [1], [0.5]),
+                            ("score", [1], [0.1])], gives=onnx.INT64),
     }
     shape = onnx.tensor("shape", [2], [3, 2], onnx.INT64)
     models["reshape"] = onnx.model([onnx.node("Reshape", ["x", "shape"], ["y"])],
@@ -70,6 +101,19 @@ def onnx_models():
     models["net"] = onnx.model(chain, [onnx.value("x", [1, 4, 5, 5])], [onnx.value("y", [1, 3])],
                                [onnx.tensor("w", [4, 4, 3, 3], [0.1] * 144),
                                 onnx.tensor("m", [4, 3], [0.2] * 12)])
+    twins = [onnx.node("Conv", ["x", "w"], ["a"], pads=[1, 1, 1, 1]), onnx.node("Sigmoid", ["a"], ["s"]),
+             onnx.node("Conv", ["x", "w"], ["b"], pads=[1, 1, 1, 1]), onnx.node("Tanh", ["b"], ["t"]),
+             onnx.node("Add", ["s", "t"], ["y"])]
+    models["twins"] = onnx.model(twins, [onnx.value("x", [1, 8, 48, 48])], [onnx.value("y", [1, 8, 48, 48])],
+                                 [onnx.tensor("w", [8, 8, 3, 3], [0.1] * 576)])
+    pools = [onnx.node("Conv", ["x", "w"], ["c"]), onnx.node("MaxPool", ["c"], ["m"], kernel_shape=[2, 2]),
+             onnx.node("AveragePool", ["m"], ["a"], kernel_shape=[2, 2]), onnx.node("Sigmoid", ["a"], ["s"]),
+             onnx.node("Mul", ["s", "a"], ["p"]), onnx.node("Concat", ["p", "a"], ["k"], axis=1),
+             onnx.node("ReduceMean", ["k"], ["r"], axes=[2, 3], keepdims=0),
+             onnx.node("Gemm", ["r", "g"], ["f"]), onnx.node("Softmax", ["f"], ["y"], axis=1)]
+    models["pools"] = onnx.model(pools, [onnx.value("x", [1, 2, 6, 6])], [onnx.value("y", [1, 3])],
+                                 [onnx.tensor("w", [4, 2, 3, 3], [0.1, -0.2] * 36),
+                                  onnx.tensor("g", [8, 3], [0.2, -0.1] * 12)])
     return models
 
 
@@ -161,16 +205,43 @@ def write_all(folder, files):
         (folder / name).write_bytes(data)
 
 
+# How else some of the models become plans: their names, the board, the options.
+WAYS = {
+    "int8": (["conv", "depthwise", "matmul", "gemm", "net", "pools"], "x86-64",
+             ["--quantize", "int8", "--calibration", "MEASURED"]),
+    "f16": (["conv", "matmul"], "x86-64", ["--weights", "f16"]),
+    "threads": (["twins"], "x86-64", ["--threads", "2", "--parallel", "inter"]),
+    "pipeline": (["net"], "x86-64", ["--threads", "2", "--parallel", "pipeline"]),
+    "state": (["relu", "add"], "x86-64", ["--state", "y=x0"]),
+    "fallback": (["conv", "net"], "x86-64-opencl", ["--fallback", "--time-limit", "1"]),
+    "split": (["net"], "cortex-m55", ["--memory-limit", "dtcm=600", "--relax-limit"]),
+}
+# Shapes of the input of those that are quantized.
+MEASURED = {"conv": [1, 3, 6, 6], "depthwise": [1, 4, 6, 6], "matmul": [2, 5], "gemm": [2, 5],
+            "net": [1, 4, 5, 5], "pools": [1, 2, 6, 6]}
+
+
+def make_plan(tenon, out, name, data, board, options):
+    with tempfile.TemporaryDirectory() as folder:
+        model = pathlib.Path(folder) / "model.onnx"
+        model.write_bytes(data)
+        (pathlib.Path(folder) / "MEASURED").mkdir()
+        shape = MEASURED.get(name.split(".")[0], [])
+        values = struct.pack(f"<{math.prod(shape)}f", *(i % 5 - 2 for i in range(math.prod(shape))))
+        (pathlib.Path(folder) / "MEASURED/x.npy").write_bytes(npy(f"{tuple(shape)}", "<f4", values))
+        done = subprocess.run([tenon, "convert", model, "-o", out / name, "--board", board, "-q", *options],
+                              cwd=folder, capture_output=True, text=True)
+        if done.returncode != 0:
+            print(f"no plan {name}: {done.stderr.splitlines()[0]}")
+
+
 def make_plans(tenon, out, models):
-    for board in ["x86-64", "cortex-m55"]:
-        for name, data in models.items():
-            with tempfile.TemporaryDirectory() as folder:
-                model = pathlib.Path(folder) / "model.onnx"
-                model.write_bytes(data)
-                done = subprocess.run([tenon, "convert", model, "-o", out / f"{name}.{board}", "--board",
-                                       board, "-q"], capture_output=True, text=True)
-                if done.returncode != 0:
-                    print(f"no plan of {name} for {board}: {done.stderr.splitlines()[0]}")
+    for name, data in models.items():
+        for board in ["x86-64", "cortex-m55"]:
+            make_plan(tenon, out, f"{name}.{board}", data, board, [])
+    for way, (names, board, options) in WAYS.items():
+        for name in names:
+            make_plan(tenon, out, f"{name}.{way}", models[name], board, options)
 
 
 def make_tflite(flatc, out):

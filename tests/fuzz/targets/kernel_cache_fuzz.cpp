@@ -7,18 +7,32 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
+#include <system_error>
 
 #include "backends/opencl/device/program_cache.hpp"
 
 namespace {
 
-std::string MakeFolder() {
-  std::string name = "/tmp/tenon-fuzz-XXXXXX";
-  if (mkdtemp(name.data()) == nullptr) std::abort();
-  setenv("TENON_CACHE_DIR", name.c_str(), 1);
-  return name;
-}
+/// The cache's folder, which goes with the process.
+class Folder {
+ public:
+  Folder() : name_("/tmp/tenon-fuzz-XXXXXX") {
+    if (mkdtemp(name_.data()) == nullptr) std::abort();
+    setenv("TENON_CACHE_DIR", name_.c_str(), 1);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() {
+    std::error_code error;
+    std::filesystem::remove_all(name_, error);
+  }
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+ private:
+  std::string name_;
+};
 
 void Put(const std::string& path, const uint8_t* data, size_t bytes) {
   const int file = open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
@@ -29,7 +43,8 @@ void Put(const std::string& path, const uint8_t* data, size_t bytes) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
-  static const std::string folder = MakeFolder();
+  static const Folder made;
+  const std::string& folder = made.name();
   if (bytes == 0) return 0;
   const bool is_key = data[0] % 2 != 0;
   const tenon::opencl::ProgramCache cache({}, "source", "options");
