@@ -5,7 +5,7 @@ set -eu
 cd "$(dirname "$0")/.."
 build=${1:-build/host}
 [ $# -eq 0 ] || shift
-[ $# -gt 0 ] || set -- runtime backends sdk converter
+[ $# -gt 0 ] || set -- runtime backends sdk converter python tests
 tidy=$(command -v clang-tidy-14 || command -v clang-tidy) || {
   echo "lint.sh: skipped: clang-tidy is not installed"
   exit 77
@@ -19,9 +19,13 @@ commands="$build/lint"
 mkdir -p "$commands"
 sed 's| -Winvalid-pch -include [^ ]*cmake_pch\.hxx||' "$build/compile_commands.json" \
   > "$commands/compile_commands.json"
-# Only what this build compiles: other files have no command in the database. The build leaves out
-# some of GCC's warnings that clang does not know.
+# Only what this build compiles: other files have no command in the database.
 git ls-files -- "$@" | grep '\.cpp$' | while read -r file; do
-  grep -q "/$file\"" "$build/compile_commands.json" && echo "$file"
-done | xargs -P "$(nproc)" -n 4 "$tidy" -p "$commands" --quiet --warnings-as-errors='*' \
-  --extra-arg=-Wno-unknown-warning-option
+  if grep -q "/$file\"" "$build/compile_commands.json"; then echo "$file"; fi
+done > "$commands/files"
+# The build leaves out some of GCC's warnings that clang does not know.
+status=0
+xargs -P "$(nproc)" -n 4 "$tidy" -p "$commands" --quiet --warnings-as-errors='*' \
+  --extra-arg=-Wno-unknown-warning-option < "$commands/files" || status=1
+echo "lint.sh: $(wc -l < "$commands/files") files, $([ $status -eq 0 ] && echo clean || echo with findings)"
+exit $status
