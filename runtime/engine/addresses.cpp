@@ -148,8 +148,9 @@ void Addresses::KeepStates() {
   for (size_t i = 0; i < count; ++i) {
     const StateInfo state = program.state(i);
     const TensorView& kept = host_[state.read];
-    std::memmove(kept.data, host_[state.write].data,
-                 static_cast<size_t>(kept.Elements()) * DTypeBytes(kept.dtype));
+    std::memmove(
+        kept.data, host_[state.write].data,
+        static_cast<size_t>(kept.Elements()) * static_cast<size_t>(DTypeBytes(kept.dtype)));
   }
 }
 
