@@ -28,6 +28,7 @@ prepare() {
   [ -f "$build/build.ninja" ] || cmake --preset host-fuzz >/dev/null
   [ -n "$is_built" ] || cmake --build "$build" --target "${target}_fuzz" >"$build/$target.build.log" 2>&1 ||
     { tail -20 "$build/$target.build.log" >&2; exit 2; }
+  [ -x "$build/fuzz/${target}_fuzz" ] || fail "there is no target '$target', or it is not built"
   if [ ! -d "$build/seeds/$target" ]; then
     [ -x "$tenon" ] || fail "build the preset host first, or set TENON"
     python3 tests/fuzz/make_corpus.py "$build/seeds" --tenon "$tenon" \
