@@ -106,6 +106,7 @@ constexpr KernelModel kModels[] = {
     {"cpu.softmax.onednn_channels", ChannelSoftmax},
     {"cpu.softmax.portable", Softmax},
     {"cpu.layer_norm.", LayerNorm},
+    {"cpu.attention.", Attention},
     {"cpu.unary.portable", Unary},
     {"cpu.unary.vector", Unary},
     {"cpu.binary.portable", Binary},

@@ -259,6 +259,34 @@ void LibraryGemm(const Context& context) {
   AddActivationTraffic(context);
 }
 
+void Attention(const Context& context) {
+  using In = AttentionInput;
+  const OpCall& call = context.call();
+  const TensorView& q = call.Input(In::kQ);
+  const TensorView& v = call.Input(In::kV);
+  const int64_t keys = v.dims[v.rank - 2];
+  Gemm scores;
+  scores.depth = q.dims[q.rank - 1];
+  scores.pixels = q.dims[q.rank - 2];
+  scores.outputs = keys;
+  scores.convolutions = q.Elements() / std::max<int64_t>(scores.depth * scores.pixels, 1);
+  Gemm weighed = scores;
+  weighed.depth = keys;
+  weighed.outputs = v.dims[v.rank - 1];
+  const TileSums first = SumTiles(scores, context.machine);
+  const TileSums second = SumTiles(weighed, context.machine);
+  const auto rows = static_cast<double>(scores.convolutions * scores.pixels);
+  CostTerms& terms = context.terms;
+  terms.Add("tile_cycles", first.cycles + second.cycles);
+  terms.Add("tiles", first.tiles + second.tiles);
+  terms.Add("rows", rows);
+  terms.Add("exponentials", rows * static_cast<double>(keys));
+  terms.Add("masked", call.HasInput(In::kMask) ? rows * static_cast<double>(keys) : 0.0);
+  terms.Add("packed",
+            static_cast<double>(scores.convolutions * keys * (scores.depth + weighed.outputs)));
+  AddActivationTraffic(context);
+}
+
 void PortableGemm(const Context& context) {
   const OpCall& call = context.call();
   const TensorView& y = call.Output();

@@ -36,6 +36,7 @@ void TileConv(const Context& context);
 void TileMatMul(const Context& context);
 void FirstConv(const Context& context);
 void Winograd(const Context& context);
+void Attention(const Context& context);
 // These models are in features_windows.cpp.
 void Depthwise(const Context& context);
 void Pool(const Context& context);

@@ -112,6 +112,8 @@ SweepNetwork CheapOps() {
     (void)builder.Add(OpKind::kCumSum, {x}, Attributes(sum), x);
     (void)builder.Add(OpKind::kLayerNorm, {x, builder.ConstantOf(DType::kF32, {5})},
                       Attributes(LayerNormAttributes{}), x);
+    (void)builder.Add(OpKind::kAttention, {x, y, builder.Input({2, size, 9})},
+                      Attributes(AttentionAttributes{0.5F}), x);
     ExpandAttributes expand;
     expand.rank = 4;
     const int32_t dims[] = {3, 2, size, 5};

@@ -134,6 +134,18 @@ struct LayerNormInput {
   static constexpr int kX = 0, kScale = 1, kBias = 2;
 };
 
+/// Attention of floats: y = softmax(scale * q k^T + mask) v, the softmax along the keys. Inputs:
+/// q [..., M, D], k [..., N, D] (the last two dimensions swapped where transposed), v [..., N, E],
+/// with the same dimensions before; mask (optional, broadcasts to [..., M, N]). Ranks >= 2, D and
+/// N >= 1.
+struct AttentionAttributes {
+  float scale = 1.0F;  ///< finite
+  int32_t transpose_k = 0;
+};
+struct AttentionInput {
+  static constexpr int kQ = 0, kK = 1, kV = 2, kMask = 3;
+};
+
 /// Local response normalisation of floats over axis 1 (ONNX LRN), rank >= 2:
 /// y = x / (bias + alpha / size * sum of squares of the `size` neighbours)^beta.
 struct LrnAttributes {

@@ -40,7 +40,8 @@ const %w2: f32[16,32] = random(3)
 %s = softmax(%q) {axis=1}
 const %n: f32[4] = random(9)
 %l = layer_norm(%s, %n, %n)
-output %l
+%t = attention(%l, %s, %e, %n) {scale=0.5}
+output %t
 output %h2
 )";
 

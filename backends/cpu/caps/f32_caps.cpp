@@ -151,6 +151,34 @@ const char* ChannelSoftmaxSupports(const OpCall& call) {
 
 const char* LayerNormSupports(const OpCall& call) { return CommonRefusal(call); }
 
+const char* AttentionSupports(const OpCall& call) {
+  if (const char* reason = CommonRefusal(call)) return reason;
+  const TensorView& q = call.Input(AttentionInput::kQ);
+  const TensorView& v = call.Input(AttentionInput::kV);
+  if (v.dims[v.rank - 2] > kMostKeys || q.dims[q.rank - 1] > kMostQueryElements) {
+    return "more keys or elements of a query than the vector kernel's buffers take";
+  }
+  return nullptr;
+}
+
+int64_t PackedKeyFloats(const OpCall& attention) {
+  const TensorView& q = attention.Input(AttentionInput::kQ);
+  const TensorView& v = attention.Input(AttentionInput::kV);
+  return int64_t{RoundUp(v.dims[v.rank - 2], kWidthStep)} * q.dims[q.rank - 1];
+}
+
+int64_t PackedValueFloats(const OpCall& attention) {
+  const TensorView& v = attention.Input(AttentionInput::kV);
+  return int64_t{v.dims[v.rank - 2]} * RoundUp(v.dims[v.rank - 1], kWidthStep);
+}
+
+size_t AttentionWorkspaceBytes(const OpCall& call, int /*threads*/) {
+  const TensorView& y = call.Output();
+  const int64_t batches = y.Elements() / (int64_t{y.dims[y.rank - 2]} * y.dims[y.rank - 1]);
+  return static_cast<size_t>(batches * (PackedKeyFloats(call) + PackedValueFloats(call)) *
+                             int64_t{sizeof(float)});
+}
+
 bool HasVectorForm(UnaryFunction function) {
   switch (function) {
 #define TENON_VECTOR_FUNCTION(Kind) case UnaryFunction::k##Kind:

@@ -43,6 +43,8 @@ inline constexpr int kMostFirstTaps = 512;
 /// Accepts softmax along the channels of an image tensor.
 [[nodiscard]] const char* ChannelSoftmaxSupports(const OpCall& call);
 [[nodiscard]] const char* LayerNormSupports(const OpCall& call);
+/// Accepts as many keys and elements of a query as the kernel's buffers on the stack take.
+[[nodiscard]] const char* AttentionSupports(const OpCall& call);
 /// Returns true for the functions that vector kernels compute, alone and in epilogues.
 [[nodiscard]] bool HasVectorForm(UnaryFunction function);
 [[nodiscard]] const char* UnarySupports(const OpCall& call);
@@ -72,6 +74,13 @@ struct WinogradBlocks {
 /// Is enough for one part per thread, whatever their number, up to kMostWinogradParts.
 inline constexpr int kMostWinogradParts = 8;
 [[nodiscard]] size_t WinogradWorkspaceBytes(const OpCall& call, int threads);
+
+/// Returns the floats of each batch's keys and values as attention packs them: whole groups of
+/// kWidthStep columns.
+[[nodiscard]] int64_t PackedKeyFloats(const OpCall& attention);
+[[nodiscard]] int64_t PackedValueFloats(const OpCall& attention);
+/// Those of all batches, whatever the number of threads.
+[[nodiscard]] size_t AttentionWorkspaceBytes(const OpCall& call, int threads);
 
 /// Is KernelCaps::packing_key: what the packed weights of these kernels depend on, which is the
 /// constants and how they are read, not the images.

@@ -57,6 +57,12 @@ Reason LayerNormSupports(const OpCall& call) {
   return "the portable layer_norm runs f32, f64, i8 and u8";
 }
 
+Reason AttentionSupports(const OpCall& call) {
+  const DType dtype = call.Input(0).dtype;
+  if (dtype == DType::kF32 || dtype == DType::kF64) return nullptr;
+  return "the portable attention runs f32 and f64";
+}
+
 Reason CumSumSupports(const OpCall& call) {
   const DType dtype = call.Input(0).dtype;
   if (dtype == DType::kF32 || dtype == DType::kF64 || IsWideInteger(dtype)) return nullptr;

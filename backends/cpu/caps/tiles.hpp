@@ -36,6 +36,10 @@ constexpr int kMostDepthwisePixels = 4;
 /// Rows of a softmax of at most this many elements are short: several are computed at once.
 constexpr int kShortRow = 32;
 
+/// Are the most keys, and the most elements of a query, of an attention.
+constexpr int kMostKeys = 1024;
+constexpr int kMostQueryElements = 256;
+
 /// Are the widest window and the most channels of a local response normalisation.
 constexpr int kMostLrnWindow = 64;
 constexpr int kMostLrnDepth = 1024;

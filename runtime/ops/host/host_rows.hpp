@@ -15,6 +15,8 @@ namespace tenon {
 // functions that need a series or a table 4.
 inline constexpr int64_t kPlainCost = 1;
 inline constexpr int64_t kActivationCost = 4;
+/// Of an element of a softmax.
+inline constexpr int64_t kSoftmaxCost = 8;
 
 [[nodiscard]] int64_t FunctionCost(UnaryFunction function);
 

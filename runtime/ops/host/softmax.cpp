@@ -17,9 +17,6 @@ constexpr auto kQuantizedFields = Join(
                FloatField("output_scale", offsetof(QuantizedSoftmaxAttributes, output_scale))},
     OutputFields(offsetof(QuantizedSoftmaxAttributes, output)));
 
-/// What design figures for a vector unit count an element of a softmax as.
-constexpr int64_t kSoftmaxCost = 8;
-
 OpWork SoftmaxWork(const OpCall& call) { return PerOutputWork(call, kSoftmaxCost); }
 
 bool SoftmaxSplit(const OpCall& call, int32_t axis, InputSplit* inputs, int32_t* granularity) {

@@ -56,6 +56,10 @@ Status SoftmaxRun(const KernelCall& call);
 Status LayerNormCheck(const KernelSetup& setup);
 Status LayerNormRun(const KernelCall& call);
 
+/// These attend with operands of any strides.
+Status AttentionCheck(const KernelSetup& setup);
+Status AttentionRun(const KernelCall& call);
+
 /// These compute functions of one element on operands that are equally dense.
 Status UnaryCheck(const KernelSetup& setup);
 Status UnaryRun(const KernelCall& call);

@@ -89,6 +89,22 @@ output %y
   CHECK(terms.amounts.at("elements") == 15 * 48);
 }
 
+TEST_CASE("Attention counts both products, a function for each score, and what is packed") {
+  const Terms terms = TermsOf(R"(graph g
+input %q: f32[2,12,16]
+input %k: f32[2,24,16]
+input %v: f32[2,24,8]
+input %m: f32[24]
+%y = attention(%q, %k, %v, %m) @cpu/cpu.attention.vector
+output %y
+)");
+  CHECK(terms.amounts.at("rows") == 2 * 12);
+  CHECK(terms.amounts.at("exponentials") == 2 * 12 * 24);
+  CHECK(terms.amounts.at("masked") == 2 * 12 * 24);
+  CHECK(terms.amounts.at("packed") == 2 * 24 * (16 + 8));
+  CHECK(terms.amounts.at("tile_cycles") == 2 * 12 * (16 * 24 + 24 * 8) / 16);
+}
+
 TEST_CASE("Rows of elementwise ops merge as the kernels merge them") {
   const auto rows = [](const char* x, const char* y) {
     const Terms terms = TermsOf(

@@ -73,6 +73,20 @@ class Generator : public RandomDraws {
         if (Below(2) == 0) return AddOp({Input(shape), Input(Shape(row, 1))}, attributes);
         return AddOp({Input(shape), Input(Shape(row, 1)), Input(Shape(row, 1))}, attributes);
       }
+      case OpKind::kAttention: {
+        Shape q = RandomShape(Between(2, 5));
+        const int32_t last = q.rank - 1;
+        const AttentionAttributes attributes = {0.5F, Below(2)};
+        Shape k = q;
+        Shape v = q;
+        k[last - 1 + attributes.transpose_k] = v[last - 1] = Between(1, 6);
+        k[last - attributes.transpose_k] = q[last];
+        v[last] = Between(1, 6);
+        if (Below(2) == 0) return AddOp({Input(q), Input(k), Input(v)}, attributes);
+        Shape scores = q;
+        scores[last] = v[last - 1];
+        return AddOp({Input(q), Input(k), Input(v), Input(Broadcasting(scores))}, attributes);
+      }
       case OpKind::kLrn: {
         LrnAttributes attributes;
         attributes.size = Between(1, 5);
