@@ -74,6 +74,8 @@ const std::vector<ListedPass>& ListOfPasses() {
        "no constant that was folded into another is stored"},
       {kFuse, kAlways, "isolate-outputs", IsolateOutputs, "once no pass replaces outputs any more"},
 
+      {kStore, kFusing, "fuse-attention", FuseAttention, "asks kernels, which only this phase can"},
+
       {kStore, kAlways, "fold-input-formats", FoldInputFormats,
        "needs fused ops, and weights that are still f32 to scale"},
       {kStore, kQuantizedFusing, "remove-constant-channels", RemoveConstantChannels,

@@ -100,6 +100,10 @@ void LetPassesAskKernels(const KernelChoiceOptions& kernels, PassContext& contex
   context.why_worse_kernel = [&kernels](const Graph& graph, const Op& before, const Op& after) {
     return WhyWorseKernel(graph, before, after, kernels);
   };
+  context.has_fast_kernel = [&kernels](const Graph& graph, const Op& op) {
+    const KernelCaps* kernel = KernelFor(graph, op, kernels);
+    return kernel != nullptr && !kernel->portable;
+  };
   context.wants_folded_bias = [&kernels](const Graph& graph, const Op& op) {
     const KernelCaps* kernel = KernelFor(graph, op, kernels);
     return kernel != nullptr && kernel->wants_folded_bias;

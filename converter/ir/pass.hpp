@@ -68,6 +68,8 @@ struct PassContext {
   /// empty text. Null: ops may always be rewritten.
   std::function<std::string(const Graph& graph, const Op& before, const Op& after)>
       why_worse_kernel;
+  /// Returns whether a kernel better than portable code would run the op. Null: none would.
+  std::function<bool(const Graph& graph, const Op& op)> has_fast_kernel;
   /// Returns whether the kernel that would run the op is faster with its zero point folded into the
   /// bias (KernelCaps::wants_folded_bias). Null: none is.
   std::function<bool(const Graph& graph, const Op& op)> wants_folded_bias;

@@ -84,6 +84,15 @@ namespace tenon::converter {
 // Numerics:   sums in another order.
 [[nodiscard]] Status FuseLayerNorm(Graph& graph, PassContext& context);
 
+// Makes one op of softmax(scale * q k + mask) v: two products of computed factors with a softmax
+// along the last axis between them. The scale, a constant number, and the mask may be missing.
+// Requires:   f32; 32 queries or more; the scores and what becomes of them have no other reader;
+//             batches are alike. PassContext::has_fast_kernel: portable code computes the scores,
+//             which are kept nowhere, twice.
+// Guarantees: no such group is left except what the report declines.
+// Numerics:   the scale may be applied to the keys.
+[[nodiscard]] Status FuseAttention(Graph& graph, PassContext& context);
+
 // Fuses elementwise functions into the op that computes their input.
 //   1. max and min with a constant number become clip (relu where the bound is 0).
 //   2. Products that express a function become that function:

@@ -1,12 +1,12 @@
-#include "tests/support/random_quantized_ops.hpp"
+#include "tests/support/random_row_ops.hpp"
 
 namespace tenon::test {
 namespace {
 
 /// One function a kind of op.
-class Generator : private RandomQuantizedOps {
+class Generator : private RandomRowOps {
  public:
-  Generator(uint64_t seed, const RandomGraphOptions& options) : RandomQuantizedOps(seed, options) {}
+  Generator(uint64_t seed, const RandomGraphOptions& options) : RandomRowOps(seed, options) {}
 
   Graph Run() {
     graph_.name = fmt::format("random_{}", seed_);
@@ -55,7 +55,7 @@ class Generator : private RandomQuantizedOps {
       case 20:
         return AddReduceOrSoftmax();
       case 21:
-        return AddMatMul();
+        return Chance(75) ? AddMatMul() : AddAttention();
       case 22:
         return AddExpandOrGather();
       case 23:
@@ -359,35 +359,6 @@ class Generator : private RandomQuantizedOps {
       if (Chance(50)) attributes.ends[i] = Between(0, 2);
     }
     (void)Add(OpKind::kPad, {x}, attributes);
-  }
-
-  void AddReduceOrSoftmax() {
-    const TensorId x = Float();
-    if (x == kNone || ShapeOf(x).rank == 0) return;
-    if (Chance(40)) {
-      SoftmaxAttributes attributes;
-      attributes.axis = Chance(50) ? ShapeOf(x).rank - 1 : Below(ShapeOf(x).rank);
-      (void)Add(OpKind::kSoftmax, {x}, attributes);
-      return;
-    }
-    if (Chance(45)) return AddLayerNorm(x);
-    constexpr ReduceFunction kFunctions[] = {ReduceFunction::kMean, ReduceFunction::kMax,
-                                             ReduceFunction::kMin};
-    ReduceAttributes attributes;
-    attributes.function = kFunctions[Below(3)];
-    attributes.axes_mask = Below(1 << ShapeOf(x).rank);
-    attributes.keep_dims = Below(2);
-    (void)Add(OpKind::kReduce, {x}, attributes);
-  }
-
-  /// With an epsilon under which a row of nearly equal elements does not blow up what rounds
-  /// otherwise on another backend.
-  void AddLayerNorm(TensorId x) {
-    const Shape row({ShapeOf(x)[ShapeOf(x).rank - 1]});
-    const LayerNormAttributes attributes = {0.05F, Below(2)};
-    std::vector<TensorId> inputs{x, Constant(DType::kF32, row)};
-    if (Chance(50)) inputs.push_back(Constant(DType::kF32, row, 0.5));
-    (void)Add(OpKind::kLayerNorm, inputs, attributes);
   }
 
   void AddMatMul() {

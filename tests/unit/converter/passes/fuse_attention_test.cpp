@@ -1,0 +1,161 @@
+#include <string>
+
+#include "converter/ir/rewrite.hpp"
+#include "converter/passes/passes.hpp"
+#include "tests/unit/converter/passes/pass_testing.hpp"
+
+namespace tenon::converter {
+namespace {
+
+/// As where a fast kernel runs attention on queries of up to 8 elements.
+Status FuseWithKernel(Graph& graph, PassContext& context) {
+  context.has_fast_kernel = [](const Graph& asked, const Op& op) {
+    return op.kind == OpKind::kAttention && asked.tensor(op.inputs[0]).shape[2] <= 8;
+  };
+  return FuseAttention(graph, context);
+}
+
+const Pass kFuseAttention = {"fuse-attention", FuseWithKernel};
+
+const std::string kInputs =
+    "graph g\n"
+    "input %q: f32[2,40,4]\n"
+    "input %k: f32[2,4,7]\n"
+    "input %v: f32[2,7,3]\n"
+    "input %m: f32[40,7]\n"
+    "const %root: f32[] = [2]\n"
+    "const %half: f32[1] = [0.5]\n";
+const std::string kEnd =
+    "%p = softmax(%l) {axis=2}\n"
+    "%y = matmul(%p, %v)\n"
+    "output %y\n";
+
+bool Has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_CASE("FuseAttention: a quotient, a mask, a softmax between two products become one op") {
+  const std::string text = RunOn(kFuseAttention, kInputs +
+                                                     "%s = matmul(%q, %k)\n"
+                                                     "%d = binary(%s, %root) {function=div}\n"
+                                                     "%l = binary(%m, %d)\n" +
+                                                     kEnd)
+                               .text;
+  CHECK(Has(text, "%y: f32[2,40,3] = attention(%q, %k, %v, %m) {scale=0.5, transpose_k=1}"));
+  CHECK_FALSE(Has(text, "softmax("));
+  CHECK_FALSE(Has(text, "matmul("));
+}
+
+TEST_CASE("FuseAttention: scores as they are, and those times a number") {
+  CHECK(Has(RunOn(kFuseAttention, kInputs + "%l = matmul(%q, %k)\n" + kEnd).text,
+            "%y: f32[2,40,3] = attention(%q, %k, %v) {transpose_k=1}"));
+  CHECK(Has(RunOn(kFuseAttention, kInputs +
+                                      "%s = matmul(%q, %k)\n"
+                                      "%l = binary(%half, %s) {function=mul}\n" +
+                                      kEnd)
+                .text,
+            "%y: f32[2,40,3] = attention(%q, %k, %v) {scale=0.5, transpose_k=1}"));
+}
+
+TEST_CASE("FuseAttention: keys that the product transposes are taken as they are") {
+  CHECK(Has(RunOn(kFuseAttention, kInputs +
+                                      "input %t: f32[2,7,4]\n"
+                                      "%l = matmul(%q, %t) {transpose_b=1}\n" +
+                                      kEnd)
+                .text,
+            "%y: f32[2,40,3] = attention(%q, %t, %v)\n"));
+}
+
+TEST_CASE("FuseAttention: scores that others read, other axes and logarithms are left") {
+  const auto is_left = [](const std::string& middle, const std::string& end) {
+    return !Has(RunOn(kFuseAttention, kInputs + middle + end).text, "attention(");
+  };
+  const std::string scores = "%l = matmul(%q, %k)\n";
+  CHECK(is_left(scores, kEnd + "output %l\n"));
+  CHECK(is_left(scores, kEnd + "output %p\n"));
+  CHECK(is_left(scores, "%p = softmax(%l) {axis=1}\n%y = matmul(%p, %v)\noutput %y\n"));
+  CHECK(is_left(scores, "%p = softmax(%l) {axis=2, log=1}\n%y = matmul(%p, %v)\noutput %y\n"));
+  CHECK(is_left("%l = matmul(%q, %k) {activation=relu}\n", kEnd));
+  CHECK(is_left("%s = matmul(%q, %k)\n%l = binary(%s, %m) {function=mul}\n", kEnd));
+}
+
+TEST_CASE("FuseAttention: scores that are their own mask, and weights that are values, are left") {
+  CHECK_FALSE(
+      Has(RunOn(kFuseAttention, kInputs + "%s = matmul(%q, %k)\n%l = binary(%s, %s)\n" + kEnd).text,
+          "attention("));
+  const std::string text =
+      "graph g\n"
+      "input %q: f32[40,4]\n"
+      "input %k: f32[4,40]\n"
+      "%l = matmul(%q, %k)\n"
+      "%p = softmax(%l) {axis=1}\n"
+      "%y = matmul(%p, %p)\n"
+      "output %y\n";
+  CHECK_FALSE(Has(RunOn(kFuseAttention, text).text, "attention("));
+}
+
+TEST_CASE("FuseAttention: a number of more dimensions than the scores is left") {
+  const std::string text =
+      "graph g\n"
+      "input %q: f32[2,40,4]\n"
+      "input %k: f32[2,4,7]\n"
+      "input %v: f32[1,2,7,3]\n"
+      "const %half: f32[1,1,1,1] = [0.5]\n"
+      "%s = matmul(%q, %k)\n"
+      "%l = binary(%s, %half) {function=mul}\n"
+      "%p = softmax(%l) {axis=3}\n"
+      "%y = matmul(%p, %v)\n"
+      "output %y\n";
+  CHECK_FALSE(Has(RunOn(kFuseAttention, text).text, "attention("));
+}
+
+TEST_CASE("FuseAttention: a scale that is not finite is left") {
+  const auto is_left = [](const std::string& number, const std::string& function) {
+    return !Has(RunOn(kFuseAttention, kInputs + "const %n: f32[] = [" + number +
+                                          "]\n"
+                                          "%s = matmul(%q, %k)\n"
+                                          "%l = binary(%s, %n) {function=" +
+                                          function + "}\n" + kEnd)
+                    .text,
+                "attention(");
+  };
+  CHECK(is_left("inf", "mul"));
+  CHECK(is_left("0", "div"));
+  CHECK(is_left("1e-39", "div"));
+  CHECK_FALSE(is_left("0", "mul"));
+}
+
+TEST_CASE("FuseAttention: where one of its ops would change its backend, all are left") {
+  const Pass pass = {"fuse-attention", [](Graph& graph, PassContext& context) {
+                       context.why_worse_kernel = [](const Graph&, const Op& before, const Op&) {
+                         return std::string(before.name == "l" ? "it would leave its device" : "");
+                       };
+                       return FuseWithKernel(graph, context);
+                     }};
+  CheckDeclined(pass, kInputs + "%l = matmul(%q, %k)\n" + kEnd, "y", "it would leave its device");
+}
+
+TEST_CASE("FuseAttention: few queries are left") {
+  const std::string text =
+      "graph g\n"
+      "input %q: f32[2,31,4]\n"
+      "input %k: f32[2,4,7]\n"
+      "input %v: f32[2,7,3]\n"
+      "%l = matmul(%q, %k)\n" +
+      kEnd;
+  CheckDeclined(kFuseAttention, text, "y", "too few queries for copying the keys once");
+}
+
+TEST_CASE("FuseAttention: where only portable code would run it, it is left") {
+  const std::string text =
+      "graph g\n"
+      "input %q: f32[2,40,9]\n"
+      "input %k: f32[2,9,7]\n"
+      "input %v: f32[2,7,3]\n"
+      "%l = matmul(%q, %k)\n" +
+      kEnd;
+  CheckDeclined(kFuseAttention, text, "y", "no fast kernel computes attention as one op");
+}
+
+}  // namespace
+}  // namespace tenon::converter
