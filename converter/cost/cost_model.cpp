@@ -5,6 +5,7 @@
 
 #include "backends/cpu/caps/cpu_caps.hpp"
 #include "backends/fpga/codegen/predict_op.hpp"
+#include "runtime/base/round_up.hpp"
 #include "runtime/ops/host/op_host_row.hpp"
 #include "runtime/ops/host/op_table.hpp"
 
@@ -17,9 +18,27 @@ bool IsDepthwise(const Graph& graph, const Op& op) {
   return group > 1 && group == graph.tensor(op.inputs[0]).shape.dims[1];
 }
 
+/// Of one of the CPU's kernels; null while none is chosen, and for those of devices.
+const KernelCaps* CpuCapsOf(const Op& op) {
+  return op.caps != nullptr ? op.caps : cpu::CapsNamed(op.kernel.c_str());
+}
+
 bool IsPortable(const Op& op) {
-  const KernelCaps* caps = op.caps != nullptr ? op.caps : cpu::CapsNamed(op.kernel.c_str());
+  const KernelCaps* caps = CpuCapsOf(op);
   return caps != nullptr && caps->portable;
+}
+
+/// Returns the share of a register tile's columns that are outputs: the CPU's vector kernels
+/// compute groups of 16 channels, and fewer take as long.
+double ShareOfColumns(const Graph& graph, const Op& op) {
+  if (!TraitsOf(op.kind).IsFloatGemm() || CpuCapsOf(op) == nullptr || IsPortable(op)) return 1.0;
+  constexpr int64_t kColumns = 16;
+  const Shape& y = graph.tensor(op.outputs[0]).shape;
+  const bool convolution = TraitsOf(op.kind).convolution;
+  const int64_t group = convolution ? op.attributes.As<ConvAttributes>().group : 1;
+  const int64_t outputs = y[convolution ? 1 : y.rank - 1] / group;
+  if (outputs <= 0) return 1.0;
+  return static_cast<double>(outputs) / static_cast<double>(RoundUp<int64_t>(outputs, kColumns));
 }
 
 /// Returns the rate of one thread.
@@ -35,7 +54,8 @@ double MultiplyAccumulateRate(const Graph& graph, const Op& op, const Unit& unit
   if (rate == rates.end() && dtype == DType::kU8) rate = rates.find(DTypeName(DType::kI8));
   if (rate == rates.end()) rate = rates.find(DTypeName(DType::kF32));
   if (rate == rates.end()) return unit.elementary_ops_per_second / 2;
-  return rate->second * (IsDepthwise(graph, op) ? unit.depthwise_fraction : 1.0);
+  const double of_columns = unit.kind == "cpu" ? ShareOfColumns(graph, op) : 1.0;
+  return rate->second * (IsDepthwise(graph, op) ? unit.depthwise_fraction : of_columns);
 }
 
 /// Returns the rate of one thread.

@@ -36,8 +36,9 @@ class CostModel {
 ///
 /// Multiply-accumulates have the rate of input 0's dtype, that of f32 where the unit gives none, or
 /// else half the elementary rate; depthwise convolutions have `depthwise_fraction` of it; portable
-/// kernels have the rate that the unit gives for those, where it does. The time of elementary ops
-/// is added, except for those fused into an op with multiply-accumulates on a unit that is no CPU
+/// kernels have the rate that the unit gives for those, where it does. A chosen kernel of the CPU
+/// for floats computes outputs in groups of 16: fewer take as long. The time of elementary ops is
+/// added, except for those fused into an op with multiply-accumulates on a unit that is no CPU
 /// and has rates for them: it applies bias and activation in its epilogue. For copies between
 /// memory spaces use TransferTime: the graph does not say where tensors are. On an accelerator
 /// whose segments are code, ops take the cycles that its code generator predicts, and of their maps

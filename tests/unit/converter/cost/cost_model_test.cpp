@@ -1,6 +1,7 @@
 #include "converter/cost/cost_model.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <string>
 #include <string_view>
@@ -173,6 +174,22 @@ output %full
   CHECK(TimeOf(kConvolutions, "depthwise", unit).compute == taps * 8);
   CHECK(TimeOf(kConvolutions, "grouped", unit).compute == taps * 2);
   CHECK(TimeOf(kConvolutions, "full", unit).compute == taps * 4);
+}
+
+TEST_CASE("AnalyticCostModel: a vector kernel takes as long for few outputs as for 16") {
+  const auto time = [](int outputs, const char* kernel) {
+    const std::string text = fmt::format(
+        "graph g\ninput %x: f32[4,6]\nconst %w: f32[6,{}] = random(1)\n"
+        "%y = matmul(%x, %w){}\noutput %y\n",
+        outputs, kernel);
+    return TimeOf(text, "y", RoundUnit("cpu")).compute;
+  };
+  const char* const vector = " @cpu/cpu.matmul.vector";
+  CHECK(time(16, vector) == 4 * 16 * 6 * 1000);
+  CHECK(time(2, vector) == time(16, vector));
+  CHECK(time(17, vector) == time(32, vector));
+  CHECK(time(2, " @cpu/cpu.matmul.portable") == 4 * 2 * 6 * 1000);
+  CHECK(time(2, "") == 4 * 2 * 6 * 1000);
 }
 
 TEST_CASE("AnalyticCostModel: a convolution of one channel is not depthwise") {
