@@ -240,6 +240,9 @@ void LibraryGemm(const Context& context) {
     depth = static_cast<double>(gemm.depth * gemm.taps);
     rows = static_cast<double>(gemm.pixels);
     columns = static_cast<double>(RoundUp<int64_t>(gemm.outputs, 16) * gemm.convolutions);
+    // The library's loops for few outputs are others, and many times slower.
+    constexpr int64_t kFewOutputs = 8;
+    if (gemm.outputs < kFewOutputs) context.terms.model += " narrow";
   } else {
     const auto& attributes = call.AttributesAs<MatMulAttributes>();
     depth = b.dims[attributes.transpose_b != 0 ? b.rank - 1 : b.rank - 2];

@@ -236,6 +236,7 @@ void Movement(const Context& context) {
   // The same code copies for all of them; a cast and a padding do more.
   CostTerms& terms = context.terms;
   if (kind != OpKind::kCast && kind != OpKind::kPad) terms.model = "cpu.copy.portable";
+  if (kind == OpKind::kPad) terms.model += fmt::format(" {}", FunctionName(context.operands));
   if (copies.tiles > 0) terms.model += " transposed";
   terms.Add("rows", copies.rows);
   terms.Add("contiguous", copies.contiguous);

@@ -62,7 +62,8 @@ void AddConvNetworks(std::vector<SweepNetwork>& networks) {
                  return builder.Conv(x, builder.Pick(kChannels), 1, 1, 1, false);
                }
                const int stride = i % 8 == 5 && builder.ShapeOf(x)[2] > 4 ? 2 : 1;
-               return builder.Conv(x, channels, i % 6 == 1 ? 5 : 3, stride, channels, i % 4 == 1);
+               const int kernel = i % 8 == 3 ? 7 : i % 8 == 7 ? 1 : i % 6 == 1 ? 5 : 3;
+               return builder.Conv(x, channels, kernel, stride, channels, i % 4 == 1);
              });
   }
   // All of it fits in the second cache, including weights.
@@ -98,7 +99,8 @@ void AddConvNetworks(std::vector<SweepNetwork>& networks) {
     AddChain(fmt::format("large {}", size), size, 12, networks,
              [](SweepBuilder& builder, TensorId x, int i) {
                const int channels = builder.ShapeOf(x)[1];
-               if (i % 3 == 2) return builder.Conv(x, channels, 3, 1, channels, true);
+               const int stride = i % 6 == 5 ? 2 : 1;
+               if (i % 3 == 2) return builder.Conv(x, channels, 3, stride, channels, true);
                return builder.Conv(x, builder.Pick({16, 24, 32, 48, 64}), i % 3 == 0 ? 1 : 3, 1, 1,
                                    true);
              });
@@ -132,6 +134,40 @@ void AddConvNetworks(std::vector<SweepNetwork>& networks) {
   }
 }
 
+/// A convolution of windows too large for register tiles, without padding.
+void AddWindows(SweepBuilder& builder, const std::vector<int32_t>& image,
+                const std::vector<int32_t>& weights, int stride_high, int stride_wide) {
+  const TensorId x = builder.Input(image);
+  ConvAttributes conv;
+  conv.strides[0] = stride_high;
+  conv.strides[1] = stride_wide;
+  builder.Add(OpKind::kConv, {x, builder.Constant(weights), builder.Constant({weights[0]})},
+              Attributes(conv), x);
+}
+
+void AddLargeWindowNetworks(std::vector<SweepNetwork>& networks) {
+  // Images are cut into patches, as vision transformers begin.
+  for (const int size : {96, 160, 224}) {
+    SweepBuilder builder(fmt::format("patches {}", size), static_cast<uint64_t>(size) * 7);
+    for (const int patch : {14, 16, 32}) {
+      for (const int outputs : {64, 192, 384}) {
+        AddWindows(builder, {1, 3, size, size}, {outputs, 3, patch, patch}, patch, patch);
+      }
+    }
+    networks.push_back(builder.Finish());
+  }
+  // Sound is filtered, and cut into frames.
+  for (const int samples : {4000, 16000, 40000}) {
+    SweepBuilder builder(fmt::format("frames {}", samples), static_cast<uint64_t>(samples));
+    for (const int window : {192, 256, 400}) {
+      for (const int outputs : {1, 2, 24, 40, 129}) {
+        AddWindows(builder, {1, 1, 1, samples}, {outputs, 1, 1, window}, 1, outputs <= 2 ? 2 : 128);
+      }
+    }
+    networks.push_back(builder.Finish());
+  }
+}
+
 void AddPoolNetworks(std::vector<SweepNetwork>& networks) {
   for (const int size : {7, 14, 28, 55, 112}) {
     AddChain(fmt::format("pools {}", size), size, 12, networks,
@@ -161,29 +197,26 @@ void AddPoolNetworks(std::vector<SweepNetwork>& networks) {
   }
 }
 
-void AddLayers(const std::string& name, int rows, int length, std::vector<SweepNetwork>& networks) {
-  SweepBuilder builder(name, static_cast<uint64_t>(rows * 17 + length));
-  TensorId x = builder.Input({rows, 64});
-  const std::vector<int> widths = {8, 10, 12, 64, 100, 128, 192, 256, 384, 512, 640, 768, 1000};
+void AddLayers(const std::string& name, const std::vector<int32_t>& input,
+               const std::vector<int>& widths, int length, std::vector<SweepNetwork>& networks) {
+  SweepBuilder builder(name, static_cast<uint64_t>(input[0] * 17 + length));
+  TensorId x = builder.Input(input);
   for (int i = 0; i < length; ++i) {
     const int columns = builder.Pick(widths);
     const TensorId b = builder.Constant({builder.ShapeOf(x)[1], columns});
     const TensorId bias = builder.Constant({columns});
     MatMulAttributes matmul;
     if (i % 2 == 0) matmul.activation.function = UnaryFunction::kRelu;
+    if (i % 4 == 1) matmul.activation.function = UnaryFunction::kGelu;
+    if (i % 8 == 7) matmul.activation.function = UnaryFunction::kSilu;
     x = builder.Add(OpKind::kMatMul, {x, b, bias}, Attributes(matmul), x);
   }
   networks.push_back(builder.Finish());
 }
 
-void AddGemmNetworks(std::vector<SweepNetwork>& networks) {
-  for (const int rows : {1, 2, 5, 16, 49, 98, 196}) {
-    AddLayers(fmt::format("layers {}", rows), rows, 16, networks);
-    AddLayers(fmt::format("few layers {}", rows), rows, 4, networks);
-  }
-  AddLayers("many layers 1", 1, 48, networks);
-  // These multiply two activations, as in attention.
-  for (const int rows : {16, 50, 98, 197}) {
+/// Attention as one op, and the products and the softmax that it is made of.
+void AddAttentionNetworks(std::vector<SweepNetwork>& networks) {
+  for (const int rows : {16, 50, 98, 128, 197}) {
     SweepBuilder builder(fmt::format("attention {}", rows), static_cast<uint64_t>(rows) * 19);
     for (const int heads : {1, 2, 4}) {
       for (const int depth : {32, 64}) {
@@ -194,14 +227,31 @@ void AddGemmNetworks(std::vector<SweepNetwork>& networks) {
         const TensorId scores = builder.Add(OpKind::kMatMul, {a, b}, Attributes(matmul), a);
         SoftmaxAttributes softmax;
         softmax.axis = 2;
-        const TensorId weights =
-            builder.Add(OpKind::kSoftmax, {scores}, Attributes(softmax), scores);
+        builder.Add(OpKind::kSoftmax, {scores}, Attributes(softmax), scores);
         const TensorId values = builder.Input({heads, rows, depth});
-        builder.Add(OpKind::kMatMul, {weights, values}, Attributes(MatMulAttributes()), weights);
+        builder.Add(OpKind::kMatMul, {scores, values}, Attributes(MatMulAttributes()), scores);
+        std::vector<TensorId> whole = {a, b, values};
+        if (heads == 2) whole.push_back(builder.Input({1, rows}));
+        builder.Add(OpKind::kAttention, whole, Attributes(AttentionAttributes{0.125F}), a);
       }
     }
     networks.push_back(builder.Finish());
   }
+}
+
+void AddGemmNetworks(std::vector<SweepNetwork>& networks) {
+  const std::vector<int> widths = {8, 10, 12, 64, 100, 128, 192, 256, 384, 512, 640, 768, 1000};
+  for (const int rows : {1, 2, 5, 16, 49, 98, 196}) {
+    AddLayers(fmt::format("layers {}", rows), {rows, 64}, widths, 16, networks);
+    AddLayers(fmt::format("few layers {}", rows), {rows, 64}, widths, 4, networks);
+  }
+  AddLayers("many layers 1", {1, 64}, widths, 48, networks);
+  // The weights are those of classifiers, up to more than any cache contains.
+  for (const int length : {1, 2, 4, 8, 20}) {
+    AddLayers(fmt::format("classifiers {}", length), {1, 1024}, {1000, 1001, 1024, 1280, 2048},
+              length, networks);
+  }
+  AddAttentionNetworks(networks);
 }
 
 }  // namespace
@@ -270,6 +320,7 @@ SweepNetwork SweepBuilder::Finish() {
 std::vector<SweepNetwork> SweepNetworks() {
   std::vector<SweepNetwork> networks;
   AddConvNetworks(networks);
+  AddLargeWindowNetworks(networks);
   AddPoolNetworks(networks);
   AddGemmNetworks(networks);
   AddRowNetworks(networks);

@@ -133,6 +133,8 @@ void AddImages(Rounding rounding, std::vector<SweepNetwork>& networks) {
       x = builder.Conv(x, channels, 1, 1, 1, rounding);
       const TensorId y = builder.Conv(x, channels, 3, 1, channels, rounding);
       builder.Conv(x, channels, 3, size > 14 ? 2 : 1, channels, rounding);
+      builder.Conv(x, channels, 5, channels % 3 == 0 ? 2 : 1, channels, rounding);
+      builder.Conv(x, channels, 7, channels % 3 == 0 ? 1 : 2, channels, rounding);
       if (channels <= 96 || size <= 14) builder.Conv(y, channels, 3, 1, 1, rounding);
       x = builder.Add(x, y, rounding);
       builder.MaxPool(x, 2, 2);

@@ -79,7 +79,11 @@ void AddReductions(std::vector<SweepNetwork>& networks) {
                                            ReduceFunction::kMax, ReduceFunction::kL2};
   for (const ReduceFunction function : kFunctions) {
     const int number = static_cast<int>(function);
-    for (const auto& dims : kShapes) {
+    std::vector<std::vector<int32_t>> shapes = kShapes;
+    // The images at the beginning of detectors come from beyond the caches.
+    shapes.push_back({1, 24, 120, 160});
+    shapes.push_back({1, 96, 120, 160});
+    for (const auto& dims : shapes) {
       SweepBuilder builder(NameOf("reduce", kReduceFunctionNames[number], dims),
                            static_cast<uint64_t>(number) + 200);
       const auto rank = static_cast<int>(dims.size());
@@ -182,6 +186,17 @@ void AddMovement(std::vector<SweepNetwork>& networks) {
     pad.rank = 4;
     for (const int axis : {2, 3}) pad.begins[axis] = pad.ends[axis] = 1;
     use(builder.Add(OpKind::kPad, {rows}, Attributes(pad), rows));
+    if (dims[2] > 11) {
+      pad.mode = PadMode::kReflect;
+      use(builder.Add(OpKind::kPad, {rows}, Attributes(pad), rows));
+      pad.mode = PadMode::kConstant;
+    }
+    // Pads rows at one end by much, as where parts of a spectrum are stacked.
+    PadAttributes end;
+    end.rank = 4;
+    end.ends[2] = dims[2] / 2;
+    use(builder.Add(OpKind::kPad, {rows}, Attributes(end), rows));
+    use(builder.Add(OpKind::kPad, {image}, Attributes(end), image));
     PadAttributes channels;
     channels.rank = 4;
     channels.begins[1] = channels.ends[1] = 4;

@@ -4,9 +4,9 @@
 //
 // Leaves one model out at a time (with the others from its folder, which are variants of it),
 // calibrates on the other models and the built-in sweep, and predicts the one left out, op by op.
-// Then the same without the sweep. Prints per model the relative error of the latency, and
-// Kendall's tau over pairs of ops whose measured times differ by more than a tenth: concordant less
-// discordant pairs over all such pairs.
+// Then the same by the sweep alone, and by the other models alone. Prints per model the relative
+// error of the latency, and Kendall's tau over pairs of ops whose measured times differ by more
+// than a tenth: concordant less discordant pairs over all such pairs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -63,13 +63,21 @@ void PrintResiduals(const Profile& profile, const ProfiledModel& model,
   }
 }
 
-Outcome LeaveOut(const Profile& profile, size_t index, bool sweep, bool residuals) {
+/// What a prediction may be calibrated on.
+struct Sources {
+  bool models;
+  bool sweep;
+  const char* words;
+};
+
+Outcome LeaveOut(const Profile& profile, size_t index, const Sources& sources, bool residuals) {
   const ProfiledModel& model = profile.models[index];
   std::vector<bool> leave_out;
   for (const ProfiledModel& other : profile.models) {
-    leave_out.push_back(!other.sweep && FolderOf(other.name) == FolderOf(model.name));
+    const bool is_variant = FolderOf(other.name) == FolderOf(model.name);
+    leave_out.push_back(!other.sweep && (is_variant || !sources.models));
   }
-  const Calibration calibration = Calibrate(CalibrationSamples(profile, leave_out, sweep));
+  const Calibration calibration = Calibrate(CalibrationSamples(profile, leave_out, sources.sweep));
   std::vector<double> measured;
   std::vector<double> predicted;
   double sum = 0;
@@ -86,8 +94,8 @@ Outcome LeaveOut(const Profile& profile, size_t index, bool sweep, bool residual
   return outcome;
 }
 
-void PrintTable(const Profile& profile, bool sweep, bool residuals) {
-  fmt::print("calibrated on the other models{}\n", sweep ? " and the sweep" : " alone");
+void PrintTable(const Profile& profile, const Sources& sources, bool residuals) {
+  fmt::print("calibrated on {}\n", sources.words);
   fmt::print("{:42} {:>5} {:>9} {:>9} {:>8} {:>7}\n", "model left out", "ops", "ms", "predicted",
              "error", "tau");
   double error = 0;
@@ -96,7 +104,7 @@ void PrintTable(const Profile& profile, bool sweep, bool residuals) {
   int large = 0;
   for (size_t i = 0; i < profile.models.size(); ++i) {
     if (profile.models[i].sweep) continue;
-    const Outcome outcome = LeaveOut(profile, i, sweep, residuals);
+    const Outcome outcome = LeaveOut(profile, i, sources, residuals);
     if (profile.models[i].latency.mean_ms <= kLargeMs) continue;
     error += std::abs(outcome.error);
     tau += outcome.tau;
@@ -130,8 +138,9 @@ int Main(int argc, char** argv) {
     fmt::print(stderr, "{}\n", profile.error().message);
     return 3;
   }
-  PrintTable(*profile, true, residuals);
-  if (alone) PrintTable(*profile, false, residuals);
+  if (alone) PrintTable(*profile, {true, true, "the other models and the sweep"}, residuals);
+  PrintTable(*profile, {false, true, "the sweep alone"}, residuals);
+  if (alone) PrintTable(*profile, {true, false, "the other models alone"}, residuals);
   return 0;
 }
 
