@@ -33,8 +33,8 @@ class ChainCutter {
   /// Returns true if the graph's ops are in this order.
   [[nodiscard]] bool HasOrder(const std::vector<OpId>& order) const;
 
-  /// Cuts chains until the arena has at most `arena_bytes`; 0: as few as possible, with what kernels
-  /// pack. The result's `cut` is the graph before kernels were chosen.
+  /// Cuts chains until the arena has at most `arena_bytes`; 0: as few as possible, with what
+  /// kernels pack. The result's `cut` is the graph before kernels were chosen.
   [[nodiscard]] Result<Fitted> Cut(const CutOptions& options, int64_t arena_bytes);
 
  private:
