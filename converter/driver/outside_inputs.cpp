@@ -5,6 +5,8 @@
 
 #include <charconv>
 
+#include "converter/passes/image_layouts.hpp"
+
 namespace tenon::converter {
 namespace {
 
@@ -36,7 +38,6 @@ TensorId FindImage(const Graph& graph, TensorId input) {
   const OpId reader = graph.OnlyConsumer(input);
   if (reader != kNone && graph.op(reader).kind == OpKind::kTranspose) {
     const auto turned = graph.op(reader).attributes.As<TransposeAttributes>();
-    constexpr int32_t kToChannelsFirst[4] = {0, 3, 1, 2};
     if (turned.rank == 4 &&
         std::equal(kToChannelsFirst, kToChannelsFirst + 4, turned.permutation)) {
       return HasRowsInOrder(shape, kChannelsLast) ? graph.op(reader).outputs[0] : kNone;

@@ -5,11 +5,11 @@
 #include <cmath>
 #include <utility>
 
+#include "converter/ir/states.hpp"
+#include "converter/passes/image_layouts.hpp"
+
 namespace tenon::converter {
 namespace {
-
-constexpr int32_t kToChannelsFirst[4] = {0, 3, 1, 2};
-constexpr int32_t kToChannelsLast[4] = {0, 2, 3, 1};
 
 Result<std::vector<float>> ParseNumbers(std::string_view name, std::string_view text) {
   std::vector<float> numbers;
@@ -161,10 +161,7 @@ class Applier {
   }
 
   Result<TensorId> Turned(TensorId value, const int32_t (&permutation)[4]) {
-    TransposeAttributes transpose;
-    transpose.rank = 4;
-    std::copy_n(permutation, 4, transpose.permutation);
-    return Insert(OpKind::kTranspose, "turned", {value}, Attributes(transpose));
+    return Insert(OpKind::kTranspose, "turned", {value}, Attributes(TransposeBy(permutation)));
   }
 
   Result<TensorId> Normalised(TensorId value, int32_t rank) {
@@ -260,6 +257,10 @@ Status ApplyInputFormats(Graph& graph, PassContext& context) {
     }
     if (port == graph.inputs().size()) {
       return UsageError("input format of '{}': no such input; there are {}", format.input, known);
+    }
+    if (IsState(graph, /*output=*/false, format.input)) {
+      return UsageError("input format of '{}': it is a state, and no input of the plan",
+                        format.input);
     }
     TENON_RETURN_IF_ERROR(Applier(graph, format, context.images_channels_last, port).Run());
     ++context.report.changed;

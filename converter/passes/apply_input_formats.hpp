@@ -19,8 +19,8 @@ namespace tenon::converter {
 
 /// Gives each input that PassContext::input_formats names its format: a port of another dtype and
 /// layout, followed by transpose, cast, sub and mul as needed. For an input of a quantized model (a
-/// port with a scale), a quantize op comes last. Errors (kUsage): no such input; a format that does
-/// not fit it.
+/// port with a scale), a quantize op comes last. Errors (kUsage): no such input, or a state; a
+/// format that does not fit it.
 [[nodiscard]] Status ApplyInputFormats(Graph& graph, PassContext& context);
 
 }  // namespace tenon::converter

@@ -2,14 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <set>
+
+#include "converter/ir/states.hpp"
+#include "converter/passes/image_layouts.hpp"
 
 namespace tenon::converter {
 namespace {
-
-constexpr int32_t kToChannelsFirst[4] = {0, 3, 1, 2};
-constexpr int32_t kToChannelsLast[4] = {0, 2, 3, 1};
 
 Result<size_t> PortOf(const Graph& graph, const std::string& output) {
   std::string known;
@@ -38,16 +37,18 @@ Status ApplyOutputFormats(Graph& graph, const std::vector<OutputFormat>& formats
       return UsageError("output format of '{}': given twice", format.output);
     }
     TENON_ASSIGN_OR_RETURN(const size_t port, PortOf(graph, format.output));
+    if (IsState(graph, /*output=*/true, format.output)) {
+      return UsageError("output format of '{}': it is a state, and no output of the plan",
+                        format.output);
+    }
     const TensorId output = graph.outputs()[port].tensor;
     if (graph.tensor(output).shape.rank != 4) {
       return UsageError("output format of '{}': layouts are of rank 4, the output has rank {}",
                         format.output, graph.tensor(output).shape.rank);
     }
     if (format.channels_last == images_channels_last) continue;
-    TransposeAttributes transpose;
-    transpose.rank = 4;
-    std::copy_n(format.channels_last ? kToChannelsLast : kToChannelsFirst, 4,
-                transpose.permutation);
+    const TransposeAttributes transpose =
+        TransposeBy(format.channels_last ? kToChannelsLast : kToChannelsFirst);
     const std::string name = format.output + ".turned";
     TENON_ASSIGN_OR_RETURN(const OpId turned, graph.AddOp(OpKind::kTranspose, name, {output},
                                                           Attributes(transpose), {name}));

@@ -23,7 +23,8 @@ struct OutputFormat {
 [[nodiscard]] Result<OutputFormat> ParseOutputFormat(std::string_view name, std::string_view text);
 
 /// Turns the outputs that formats name. `images_channels_last`: the model's own outputs of rank 4
-/// are [N, H, W, C]. Errors (kUsage): no such output, one named twice, or one whose rank is not 4.
+/// are [N, H, W, C]. Errors (kUsage): no such output, one named twice, a state, or one whose rank
+/// is not 4.
 [[nodiscard]] Status ApplyOutputFormats(Graph& graph, const std::vector<OutputFormat>& formats,
                                         bool images_channels_last);
 

@@ -22,6 +22,14 @@ bool Chain::MayRecompute() const {
   return std::none_of(ops.begin(), ops.end(), [](const ChainOp& op) { return op.once; });
 }
 
+int32_t Chain::MostSharedRows() const {
+  int32_t rows = 1;
+  for (size_t t = 0; t < tensors.size(); ++t) {
+    if (IsShared(t)) rows = std::max(rows, tensors[t].rows);
+  }
+  return rows;
+}
+
 const char* Name(PatchPolicy policy) {
   switch (policy) {
     case PatchPolicy::kKeepRows:

@@ -66,6 +66,8 @@ struct Chain {
   [[nodiscard]] bool IsSummed(size_t tensor) const {
     return accumulator != kNone && tensor + 1 == tensors.size();
   }
+  /// Returns the most rows of a tensor of which each patch makes its own share.
+  [[nodiscard]] int32_t MostSharedRows() const;
   /// Returns true if each patch makes its own share of the tensor's rows.
   [[nodiscard]] bool IsShared(size_t tensor) const { return IsExit(tensor) || IsSummed(tensor); }
 };

@@ -31,14 +31,6 @@ bool CanBeCut(const Graph& graph, const Chain& chain) {
          shape[2] == 1;
 }
 
-int32_t RowsOfTallestExit(const Chain& chain) {
-  int32_t rows = 0;
-  for (size_t t = 0; t < chain.tensors.size(); ++t) {
-    if (chain.IsShared(t)) rows = std::max(rows, chain.tensors[t].rows);
-  }
-  return rows;
-}
-
 /// Returns true if PatchPolicy::kKeepNarrow is anything else than kKeepRows.
 bool HasWideRows(const Chain& chain) {
   const std::vector<uint8_t> again = ComputedAgain(chain, PatchPolicy::kKeepNarrow);
@@ -122,7 +114,7 @@ std::optional<Chain> MemoryPlanSearch::ChainOf(int64_t first, SplitDimension dim
 /// Returns the numbers of patches worth trying, ascending: each is the smallest for its number of
 /// rows per patch of the tallest exit.
 std::vector<int32_t> MemoryPlanSearch::PartCounts(const Chain& chain) const {
-  const int32_t rows = RowsOfTallestExit(chain);
+  const int32_t rows = chain.MostSharedRows();
   std::vector<int32_t> counts;
   const int32_t least = std::max<int32_t>(1, options_.limits.smallest_part_rows);
   for (int32_t height = rows - 1; height >= least;) {
@@ -140,7 +132,7 @@ std::vector<int32_t> MemoryPlanSearch::PartCounts(const Chain& chain) const {
 std::vector<int32_t> MemoryPlanSearch::CountsInSteps(const Chain& chain, PatchPolicy policy) const {
   constexpr int32_t kMostSteps = 4;
   if (policy == PatchPolicy::kRecompute || options_.limits.smallest_part_rows > 1) return {};
-  const int32_t rows = RowsOfTallestExit(chain);
+  const int32_t rows = chain.MostSharedRows();
   int32_t tallest = 0;
   for (const ChainTensor& tensor : chain.tensors) tallest = std::max(tallest, tensor.rows);
   std::vector<int32_t> counts;

@@ -29,11 +29,7 @@ IndexRange ExitShare(const Chain& chain, size_t tensor, int32_t parts, int32_t p
 
 int32_t StepsPerShare(const Chain& chain, const Patching& patching) {
   if (patching.policy == PatchPolicy::kRecompute) return 1;
-  int32_t shares = 1;
-  for (size_t t = 0; t < chain.tensors.size(); ++t) {
-    if (chain.IsShared(t)) shares = std::max(shares, chain.tensors[t].rows);
-  }
-  return CeilDiv(patching.parts, shares);
+  return CeilDiv(patching.parts, chain.MostSharedRows());
 }
 
 std::vector<uint8_t> ComputedAgain(const Chain& chain, PatchPolicy policy) {

@@ -63,6 +63,16 @@ TEST_CASE("Input format: words in any order, numbers separated by colons") {
   CHECK(format->scale == std::vector<float>{0.5F, 2.0F, -1e-3F});
 }
 
+TEST_CASE("Input format: a state's value is no input, and stays as the last run left it") {
+  Graph graph = ParsedForTest(kIdentity);
+  graph.states.push_back({"x", "y", nullptr});
+  PassContext context;
+  context.input_formats = {{"x", DType::kF32, true, {}, {}}};
+  const Status status = ApplyInputFormats(graph, context);
+  REQUIRE(!status.ok());
+  CHECK(status.error().message == "input format of 'x': it is a state, and no input of the plan");
+}
+
 TEST_CASE("Input format: what is missing, twice there or no number is said") {
   CHECK(ErrorOf(kIdentity, "nhwc") == "input format of 'x': no dtype");
   CHECK(ErrorOf(kIdentity, "u8,u8") == "input format of 'x': two times a dtype");

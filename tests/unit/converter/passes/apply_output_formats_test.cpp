@@ -43,6 +43,17 @@ TEST_CASE("Output format: the model's own layout changes nothing") {
   CHECK(Formatted({{"y", true}}, true) == PrintedForTest(ParsedForTest(kImage)));
 }
 
+TEST_CASE("Output format: a state's value is no output, and stays as the next run reads it") {
+  Graph graph = ParsedForTest(R"(input %x: f32[1,4,4,4]
+%y = unary(%x) {function=neg}
+output %y
+)");
+  graph.states.push_back({"x", "y", nullptr});
+  const Status status = ApplyOutputFormats(graph, {{"y", true}}, /*images_channels_last=*/false);
+  REQUIRE(!status.ok());
+  CHECK(status.error().message == "output format of 'y': it is a state, and no output of the plan");
+}
+
 TEST_CASE("Output format: says what does not fit") {
   CHECK(Formatted({{"z", true}}) == "output format of 'z': no such output; there are 'y', 'flat'");
   CHECK(Formatted({{"flat", true}}) ==

@@ -148,6 +148,36 @@ output %c
   CHECK(narrow.recomputed_work == chain.ops[1].work * (2 + 6 * 3 + 2 - 8) / 8);
 }
 
+TEST_CASE("Patch ranges: rows that an op leaves as wide as they were are not computed again") {
+  const Chain chain = WholeChain(R"(graph g
+input %x: f32[1,1,8,1]
+const %w: f32[1,1,3,1] = [1, 2, 3]
+const %same: f32[1,1,1,1] = [1]
+%a = conv(%x, %w) {pads=[1,0,1,0]}
+%b = conv(%a, %same)
+%c = conv(%b, %w) {pads=[1,0,1,0]}
+output %c
+)");
+  CHECK(ComputedAgain(chain, PatchPolicy::kKeepNarrow) == std::vector<uint8_t>(3, 0));
+}
+
+TEST_CASE("Patch estimate: rows in steps wait for their reader, counted once") {
+  const Chain chain = WholeChain(R"(graph g
+input %x: f32[1,1,8,1]
+const %v: f32[1,1,1,1] = [1]
+const %w: f32[1,1,2,1] = [1, 2]
+%a = conv(%x, %v)
+%b = conv(%a, %w) {strides=[2,1]}
+%c = conv(%b, %w) {strides=[2,1]}
+output %c
+)");
+  const PatchEstimate estimate = EstimatePatches(chain, {8, PatchPolicy::kKeepBuffer});
+  // In the last patch: the exit, two rows of a, one of b that waits, and b's buffer of two.
+  CHECK(estimate.peak == (2 + 2 + 1 + 2) * kRow);
+  CHECK(estimate.ops == 8 + 4 + 2 + 4 + 2);  // whole and moved: every second row of a and b
+  CHECK(estimate.copied_bytes == (4 + 2) * kRow);
+}
+
 TEST_CASE("Patch estimate: kept rows cost two moves, and live beside the buffer while they move") {
   const PatchEstimate estimate = EstimatePatches(TwoConvolutions(), {4, PatchPolicy::kKeepRows});
   CHECK(estimate.peak == (8 + 4 + 2) * kRow);  // exit, buffer, rows kept
