@@ -161,12 +161,6 @@ class Estimator {
     for (size_t k = 0; k < chain_.ops.size(); ++k) {
       const auto out = static_cast<size_t>(chain_.ops[k].output);
       const size_t root = Root(out);
-      if (rows[out].New().size() <= 0) {  // what has been kept stays where it is
-        if (placed[root] == 0) bytes[root] = WaitingBytes(i, out);
-        placed[root] = 1;
-        live -= Release(i, k, placed, bytes, live);
-        continue;
-      }
       if (chain_.IsExit(out) && (sample_[i] == 0 || !Begun(i, out))) live += Whole(out);
       if (placed[root] == 0) live += bytes[root];
       placed[root] = 1;
@@ -182,7 +176,6 @@ class Estimator {
                   const std::vector<int64_t>& bytes, int64_t live) {
     int64_t freed = 0;
     int64_t kept = 0;
-    bool copied = false;
     const auto visit = [&](size_t t) {
       const size_t root = Root(t);
       if (placed[root] == 0 || release_[root] != static_cast<int32_t>(k)) return;
@@ -195,7 +188,6 @@ class Estimator {
       if (rows.Kept().size() <= 0) return;
       const bool whole = patching_.policy == PatchPolicy::kKeepBuffer;
       kept += Bytes(t, whole ? rows.All().size() : rows.Kept().size());
-      copied = copied || rows.New().size() > 0;
     };
     const ChainOp& op = chain_.ops[k];
     keep(static_cast<size_t>(op.output));
@@ -209,7 +201,7 @@ class Estimator {
       keep(static_cast<size_t>(source));
       visit(static_cast<size_t>(source));
     }
-    if (CopiesKeptRows(patching_.policy) && copied) {
+    if (CopiesKeptRows(patching_.policy) && kept > 0) {
       estimate_.peak = std::max(estimate_.peak, live + kept);
     }
     return freed - kept;

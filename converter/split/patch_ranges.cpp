@@ -79,7 +79,6 @@ void PatchRanges::Boundary(int32_t part, std::vector<int32_t>& done) const {
   AddNeeds(share + 1, whole);
   for (const ChainOp& op : chain_.ops) {
     const auto out = static_cast<size_t>(op.output);
-    if (again_[out] != 0) continue;  // its rows cannot wait for their readers
     const int64_t more = int64_t{whole[out] - done[out]} * step / steps_;
     done[out] += static_cast<int32_t>(more / op.granularity * op.granularity);
   }

@@ -187,6 +187,46 @@ TEST_CASE("Memory plan: a skip connection waits on its own if its concatenation 
   CHECK(OutputsOf(patched, inputs) == OutputsOf(graph, inputs));
 }
 
+/// Two times a pointwise convolution to eight times the channels, and one of 3 rows with a stride.
+Graph Bottlenecks() {
+  return Parse(R"(graph g
+input %x: f32[1,2,32,8]
+const %wide: f32[16,2,1,1] = random(1)
+const %narrow: f32[2,16,3,3] = random(2)
+%a = conv(%x, %wide)
+%b = conv(%a, %narrow) {strides=[2,2], pads=[1,1,1,1]}
+%c = conv(%b, %wide)
+%d = conv(%c, %narrow) {strides=[2,2], pads=[1,1,1,1]}
+output %d
+)");
+}
+
+TEST_CASE("Memory plan: narrow rows are kept where wide ones would need more") {
+  MemorySplitOptions without;
+  without.policies = {PatchPolicy::kKeepBuffer, PatchPolicy::kKeepRows, PatchPolicy::kRecompute};
+  CHECK(SmallestTarget(Bottlenecks(), {}) < SmallestTarget(Bottlenecks(), without));
+}
+
+TEST_CASE("Memory plan: rows are made in steps where that needs less") {
+  MemorySplitOptions keeps;
+  keeps.policies = {PatchPolicy::kKeepRows};
+  MemorySplitOptions without = keeps;
+  without.limits.most_parts = 8;  // as many as the output has rows
+  CHECK(SmallestTarget(Bottlenecks(), keeps) < SmallestTarget(Bottlenecks(), without));
+}
+
+TEST_CASE("Memory plan: what is found does not depend on the targets asked for before") {
+  MemorySplitOptions keeps;
+  keeps.policies = {PatchPolicy::kKeepRows};
+  const Graph graph = Bottlenecks();
+  PatchPlanner planner(graph, keeps);
+  const int64_t smallest = SmallestTarget(graph, keeps);
+  for (int64_t target = planner.UnsplitPeak(); target > smallest; target -= 64) {
+    (void)planner.Plan(target);
+  }
+  CHECK(planner.Plan(smallest).fits);
+}
+
 TEST_CASE("Memory plan: limits of the board are kept") {
   Graph graph = Hourglass(1);
   MemorySplitOptions options;
