@@ -220,7 +220,7 @@ TEST_CASE("Memory plan: what is found does not depend on the targets asked for b
   const Graph graph = Bottlenecks();
   PatchPlanner asked_before(graph, {});
   int met = 0;
-  for (int64_t target = asked_before.UnsplitPeak(); target > 0; target -= 512) {
+  for (int64_t target = asked_before.UnsplitPeak(); target > 0; target -= 32) {
     CAPTURE(target);
     const bool fits = PatchPlanner(graph, {}).Plan(target).fits;
     CHECK(asked_before.Plan(target).fits == fits);
