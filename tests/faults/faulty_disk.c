@@ -9,6 +9,8 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,15 +42,21 @@ static int fails(const char* call) {
   if (!is_named(call)) return 0;
   const int at = number("TENON_FAULT_AT");
   if (at != 0 && ++count != at) return 0;
+  // A signal that comes once the mark is there must end the wait, as it ends one for a disk: it is
+  // held back until the wait has begun.
+  sigset_t all, before;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, &before);
   const char* mark = getenv("TENON_FAULT_MARK");
   if (mark != NULL) {
     syscall(SYS_close, syscall(SYS_openat, AT_FDCWD, mark, O_CREAT | O_WRONLY, 0600));
   }
-  errno = number("TENON_FAULT_ERROR");
-  if (errno != 0) return 1;
-  // In one piece: a signal ends the wait, as it ends one for a disk.
+  const int error = number("TENON_FAULT_ERROR");
   const struct timespec wait = {20, 0};
-  return nanosleep(&wait, NULL) != 0;
+  const int is_ended = error == 0 && ppoll(NULL, 0, &wait, &before) != 0;
+  sigprocmask(SIG_SETMASK, &before, NULL);
+  errno = error != 0 ? error : EINTR;
+  return error != 0 || is_ended;
 }
 
 static int is_regular(int file) {
