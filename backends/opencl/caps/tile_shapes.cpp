@@ -14,8 +14,21 @@ constexpr TileShape kWide = {"7x32", 7, 16, 2};
 constexpr TileShape kRow = {"1x64", 1, 16, 4};
 constexpr TileShape kSmall = {"4x8", 4, 4, 2};
 constexpr TileShape kSmallRow = {"1x4", 1, 4, 1};
+// Slices, depth, and a work-item's pixels and outputs. The fewer tiles there are, the more slices
+// keep a GPU busy.
+constexpr TileShape kLocalLarge = {"64x64-local", 64, 64, 1, 1, 16, 8, 4};
+constexpr TileShape kLocalUsual = {"32x32-local", 32, 32, 1, 2, 16, 4, 4};
+constexpr TileShape kLocalHalf = {"16x32-local", 16, 32, 1, 8, 16, 4, 4};
+constexpr TileShape kLocalSmall = {"8x32-local", 8, 32, 1, 8, 16, 2, 4};
+constexpr TileShape kLocalRow = {"1x32-local", 1, 32, 1, 32, 8, 1, 4};
 
-constexpr TileShape kShapes[] = {kNarrow, kUsual, kThreeHalves, kWide, kRow, kSmall, kSmallRow};
+static_assert(kLocalLarge.width() == kRow.width());
+static_assert(kLocalUsual.width() == kWide.width() && kLocalHalf.width() == kWide.width() &&
+              kLocalSmall.width() == kWide.width() && kLocalRow.width() == kWide.width());
+
+constexpr TileShape kShapes[] = {kNarrow,     kUsual,     kThreeHalves, kWide,
+                                 kRow,        kSmall,     kSmallRow,    kLocalLarge,
+                                 kLocalUsual, kLocalHalf, kLocalSmall,  kLocalRow};
 
 int64_t Padded(int32_t outputs, const TileShape& shape) {
   return (int64_t{outputs} + shape.width() - 1) / shape.width() * shape.width();
@@ -31,6 +44,30 @@ const TileShape& CpuTile(const TileProblem& problem) {
   // A block that is half full costs as much as a whole one.
   const int64_t usual = Padded(problem.outputs, kUsual);
   return Padded(problem.outputs, kThreeHalves) * 5 < usual * 4 ? kThreeHalves : kUsual;
+}
+
+int64_t TilesOf(const TileProblem& problem, const TileShape& shape) {
+  return (problem.pixels + shape.pixels - 1) / shape.pixels *
+         (Padded(problem.outputs, shape) / shape.width());
+}
+
+/// Measured on an H200 with 132 compute units (docs/results-opencl.md): among these, the choice
+/// takes 1.04 times the least time of 47 tiles, over 19 shapes.
+const TileShape& LocalTile(const TileProblem& problem, int compute_units) {
+  // So large that it fills every device: here alone the width is another.
+  constexpr int64_t kManyPixels = 4096;
+  constexpr int64_t kManySums = 1'500'000;
+  if (problem.pixels >= kManyPixels && problem.outputs >= kLocalLarge.width() &&
+      problem.pixels * problem.outputs >= kManySums) {
+    return kLocalLarge;
+  }
+  constexpr int64_t kFewPixels = 2;
+  if (problem.pixels <= kFewPixels) return kLocalRow;
+  // Ops that are merged share the device with others.
+  constexpr int kFew = 16;
+  const int units = compute_units > 0 ? compute_units : kFew;
+  if (4 * TilesOf(problem, kLocalUsual) >= 3 * units) return kLocalUsual;
+  return 2 * TilesOf(problem, kLocalHalf) >= units ? kLocalHalf : kLocalSmall;
 }
 
 }  // namespace
@@ -56,9 +93,17 @@ TileProblem MatMulTileProblem(const OpCall& matmul) {
 
 Span<const TileShape> TileShapes() { return kShapes; }
 
-const TileShape& DefaultTile(const TileProblem& problem, bool is_cpu) {
-  if (is_cpu) return CpuTile(problem);
+const TileShape& DefaultTile(const TileProblem& problem, TileDevice device, int compute_units) {
+  if (device == TileDevice::kCpu) return CpuTile(problem);
+  if (device == TileDevice::kLocalMemory) return LocalTile(problem, compute_units);
   return problem.pixels <= 2 ? kSmallRow : kSmall;
+}
+
+const TileShape& MergedTile(const TileShape* variant, const TileProblem& problem,
+                            TileDevice device) {
+  if (variant == nullptr) return DefaultTile(problem, device);
+  if (!variant->IsLocal() || device == TileDevice::kLocalMemory) return *variant;
+  return variant->width() == kWide.width() ? kWide : kRow;
 }
 
 int TileVariants(const OpCall&, const char** names, int most) {

@@ -1,5 +1,5 @@
-// The register tiles of convolutions and matrix products (kernels/conv_tile.cl), and the choice of
-// one for an op, which `tenon profile` can measure.
+// The tiles of convolutions and matrix products (kernels/conv_tile.cl), in registers or in local
+// memory, and the choice of one for an op, which `tenon profile` can measure.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,42 @@
 
 namespace tenon::opencl {
 
+/// A register tile: what one work-item computes at a time. Or, with `slices`, a tile in local
+/// memory: what a work-group computes, whose work-items share what they load.
 struct TileShape {
-  const char* name;  ///< "7x32": pixels x output channels
+  const char* name;  ///< "7x32", "32x32-local": pixels x output channels
   int pixels;        ///< rows of the GEMM
-  int lanes;         ///< of a vector of output channels
+  int lanes;         ///< of a vector of output channels; of a tile in local memory: all of them
   int vectors;
+  // Of a tile in local memory alone:
+  int slices = 0;        ///< parts of the depth that are summed side by side
+  int depth = 0;         ///< taps and channels of a slice that are in local memory at a time
+  int item_pixels = 0;   ///< of one work-item
+  int item_outputs = 0;  ///< of one work-item
 
   [[nodiscard]] constexpr int width() const { return lanes * vectors; }
+  [[nodiscard]] constexpr bool IsLocal() const { return slices > 0; }
+  /// Work-items of its work-group, if it is in local memory.
+  [[nodiscard]] constexpr int items() const {
+    return pixels / item_pixels * (lanes / item_outputs) * slices;
+  }
+  /// Floats of local memory that a work-group needs: the slices' operands, and then their sums.
+  [[nodiscard]] constexpr int local_floats() const {
+    if (!IsLocal()) return 1;
+    const int pitch = pixels >= kPadding ? pixels + kPadding : pixels;
+    const int operands = depth * (pitch + lanes);
+    const int sums = slices > 1 ? pixels * lanes : 0;
+    return slices * (operands > sums ? operands : sums);
+  }
+  /// Added to a row of pixels, so that neighbours in depth lie in different banks.
+  static constexpr int kPadding = 4;
+};
+
+/// What a tile is chosen by, besides the op.
+enum class TileDevice {
+  kCpu,          ///< made of a CPU's cores
+  kLocalMemory,  ///< has local memory of its own, as most GPUs
+  kOther,        ///< keeps what is local where everything is, as Mali
 };
 
 /// Contains the properties of an op that matter for its tile.
@@ -31,11 +60,19 @@ struct TileProblem {
 /// Returns all tiles.
 [[nodiscard]] Span<const TileShape> TileShapes();
 
-/// Returns the tile that is used unless a measurement says otherwise. `is_cpu` means that the
-/// device consists of a CPU's cores.
-[[nodiscard]] const TileShape& DefaultTile(const TileProblem& problem, bool is_cpu);
+/// Returns the tile that is used unless a measurement says otherwise. `compute_units` of the
+/// device; 0: unknown, as where a plan says how ops are merged. The tile's width does not depend on
+/// it, so that packed weights serve both.
+[[nodiscard]] const TileShape& DefaultTile(const TileProblem& problem, TileDevice device,
+                                           int compute_units = 0);
 
-/// Is KernelCaps::variants of kernels with register tiles: every tile runs every op.
+/// Returns the tile with which an op is merged with others: as wide as the one that it has alone,
+/// `variant` or, if that is null, the default. Work-groups of merged ops have one work-item where
+/// the device is a CPU, and there is no local memory then.
+[[nodiscard]] const TileShape& MergedTile(const TileShape* variant, const TileProblem& problem,
+                                          TileDevice device);
+
+/// Is KernelCaps::variants of kernels with tiles: every tile runs every op on every device.
 int TileVariants(const OpCall& call, const char** names, int most);
 
 /// Returns the tile called `variant`; null if there is none, or `variant` is null.

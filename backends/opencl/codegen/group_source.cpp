@@ -170,8 +170,10 @@ constexpr char kHead[] =
     "  const uint line = item / (uint)items.x;\n"
     "  return (uint4)(group % (uint)groups.x * (uint)items.x + item % (uint)items.x,\n"
     "                 row % (uint)groups.y * (uint)items.y + line % (uint)items.y,\n"
-    "                 row / (uint)groups.y * (uint)items.z + line / (uint)items.y, 0);\n"
+    "                 row / (uint)groups.y * (uint)items.z + line / (uint)items.y,\n"
+    "                 item >= (uint)items.w);\n"
     "}\n"
+    "#define TENON_IDLE (tenon_item.w != 0)\n"
     "#ifdef ON_CPU\n"
     "#define TENON_GROUP_SIZE __attribute__((reqd_work_group_size(1, 1, 1)))\n"
     "#define TENON_FOR_EACH_ITEM(items) for (uint item = 0; item < (uint)(items).w; ++item)\n"
@@ -196,20 +198,41 @@ std::string Defines(const std::string& options, std::vector<std::string>* macros
   return lines;
 }
 
+std::string TextOf(const ProgramChoice& program) {
+  return WithoutComments(FindKernelSource(program.file));
+}
+
+/// True if the launch's function has local memory as its last parameter, where a device has such.
+bool HasLocalMemory(const SubKernel& launch) {
+  const char* function = launch.on_cpu.function;
+  return KernelParameters(TextOf(launch.with_local), function).size() >
+         KernelParameters(TextOf(launch.on_cpu), function).size();
+}
+
+/// What the program's options define, on each kind of device.
+std::string ConditionalDefines(const SubKernel& program, std::vector<std::string>* macros) {
+  const std::string on_cpu = Defines(program.on_cpu.options, macros);
+  const std::string with_local = Defines(program.with_local.options, macros);
+  const std::string elsewhere = Defines(program.options, macros);
+  if (on_cpu == elsewhere && on_cpu == with_local) return on_cpu;
+  std::string made = "#ifdef ON_CPU\n" + on_cpu;
+  if (with_local != elsewhere) made += "#elif defined(LOCAL_MEMORY)\n" + with_local;
+  return made + "#else\n" + elsewhere + "#endif\n";
+}
+
 /// The text of one program under names of its own.
 std::string ProgramText(const SubKernel& program, const std::string& prefix,
                         const std::vector<const char*>& functions) {
-  const std::string text = WithoutComments(FindKernelSource(program.on_cpu.file));
-  Definitions definitions = FindDefinitions(text);
-  const std::string on_cpu = Defines(program.on_cpu.options, &definitions.macros);
-  const std::string elsewhere = Defines(program.options, &definitions.macros);
-  std::string made = on_cpu == elsewhere
-                         ? on_cpu
-                         : "#ifdef ON_CPU\n" + on_cpu + "#else\n" + elsewhere + "#endif\n";
+  const std::string text = TextOf(program.on_cpu);
+  const std::string local_text = TextOf(program.with_local);
+  Definitions definitions = FindDefinitions(text + local_text);
+  std::string made = ConditionalDefines(program, &definitions.macros);
   for (const std::string& name : definitions.names) {
     made.append("#define ").append(name).append(" ").append(prefix).append(name).append("\n");
   }
+  if (local_text != text) made += "#ifdef LOCAL_MEMORY\n" + WithFunctions(local_text) + "#else\n";
   made += WithFunctions(text);
+  if (local_text != text) made += "#endif\n";
   for (const char* function : functions) {
     const std::vector<std::string> parameters = KernelParameters(text, function);
     for (size_t i = 0; i < parameters.size(); ++i) {
@@ -224,7 +247,8 @@ std::string ProgramText(const SubKernel& program, const std::string& prefix,
 
 bool IsSameProgram(const SubKernel& a, const SubKernel& b) {
   return std::strcmp(a.on_cpu.file, b.on_cpu.file) == 0 && a.on_cpu.options == b.on_cpu.options &&
-         a.options == b.options;
+         std::strcmp(a.with_local.file, b.with_local.file) == 0 &&
+         a.with_local.options == b.with_local.options && a.options == b.options;
 }
 
 int32_t BytesOfType(const std::string& type) {
@@ -243,8 +267,9 @@ class GroupKernel {
   void Add(const SubKernel& launch, const std::string& prefix) {
     const std::string number = std::to_string(launches_++);
     const std::string name = prefix + launch.on_cpu.function;
-    const std::vector<std::string> parameters = KernelParameters(
-        WithoutComments(FindKernelSource(launch.on_cpu.file)), launch.on_cpu.function);
+    const std::vector<std::string> parameters =
+        KernelParameters(TextOf(launch.on_cpu), launch.on_cpu.function);
+    if (HasLocalMemory(launch)) local_floats_ = std::max(local_floats_, launch.local_floats);
     size_t function = 0;
     while (function < functions_.size() && functions_[function] != name) ++function;
     if (function == functions_.size()) AddFunction(name, prefix, launch, parameters.size());
@@ -262,8 +287,8 @@ class GroupKernel {
 
   [[nodiscard]] std::string Text(const std::string& kernel) const {
     return "__kernel TENON_GROUP_SIZE void " + kernel + "(" +
-           parameters_.substr(0, parameters_.size() - 2) +
-           ") {\n  const uint group_id = get_group_id(0);\n  uint end = 0;\n  int function = -1;\n"
+           parameters_.substr(0, parameters_.size() - 2) + ") {\n" + LocalMemory() +
+           "  const uint group_id = get_group_id(0);\n  uint end = 0;\n  int function = -1;\n"
            "  int4 groups = (int4)(1);\n  int4 items = (int4)(1);\n" +
            arguments_ + choice_ + "\n  const uint group = group_id - (end - (uint)groups.w);\n" +
            calls_ + "}\n";
@@ -283,17 +308,32 @@ class GroupKernel {
                    size_t parameters) {
     const size_t function = functions_.size();
     functions_.push_back(name);
-    calls_ += "  if (function == " + std::to_string(function) +
-              ") {\n    TENON_FOR_EACH_ITEM(items) " + name +
-              "(tenon_find_item(group, item, groups, items), groups * items";
+    std::string call = name + "(tenon_find_item(group, item, groups, items), groups * items";
     for (size_t i = 0; i < parameters; ++i) {
       arguments_ += "  " + TypeName(prefix, launch, i) + " " + Argument(function, i) + ";\n";
-      calls_ += ", " + Argument(function, i);
+      call += ", " + Argument(function, i);
     }
-    calls_ += ");\n  }\n";
+    calls_ += "  if (function == " + std::to_string(function) + ") {\n";
+    const bool has_local = HasLocalMemory(launch);
+    if (has_local) {
+      calls_ += "#ifdef LOCAL_MEMORY\n    const uint item = get_local_id(0);\n    " + call +
+                ", tenon_local);\n#else\n";
+    }
+    calls_ += "    TENON_FOR_EACH_ITEM(items) " + call + ");\n";
+    if (has_local) calls_ += "#endif\n";
+    calls_ += "  }\n";
+  }
+
+  /// What the launches share: each has a work-group of its own.
+  [[nodiscard]] std::string LocalMemory() const {
+    if (local_floats_ == 0) return "";
+    constexpr int kVector = 4;
+    return "#ifdef LOCAL_MEMORY\n  __local JOIN(DTYPE, 4) tenon_local[" +
+           std::to_string((local_floats_ + kVector - 1) / kVector) + "];\n#endif\n";
   }
 
   size_t launches_ = 0;
+  int local_floats_ = 0;
   std::vector<std::string> functions_;
   std::string parameters_;
   std::string arguments_;

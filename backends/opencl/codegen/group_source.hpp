@@ -12,7 +12,8 @@
 //   int4 items   work-items of a work-group, in the same way
 // On devices made of a CPU's cores a work-group has one work-item, which loops over those of the
 // sub-kernel's; on others as many as the largest work-group of any sub-kernel, of which some may
-// idle.
+// idle. Functions that share local memory are called by these too, since all have to reach the
+// barriers, and have it from the kernel, so that sub-kernels use the same.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +28,11 @@ namespace tenon::opencl {
 
 /// One launch of an op.
 struct SubKernel {
-  ProgramChoice on_cpu;  ///< on devices made of a CPU's cores
-  std::string options;   ///< on all others, of the same file and function
+  ProgramChoice on_cpu;      ///< on devices made of a CPU's cores
+  ProgramChoice with_local;  ///< on devices with local memory of their own; the same function,
+                             ///< which may end in one more parameter: local memory
+  std::string options;   ///< on all others, of the file and function on a CPU
+  int local_floats = 0;  ///< of local memory, where there is that parameter
   uint32_t phase = 0;    ///< waits for all launches of earlier phases
 };
 

@@ -21,6 +21,8 @@ LoweredOp Refused(const char* reason) {
 LoweredOp OneLaunch(const ProgramChoice& on_cpu, const std::string& elsewhere) {
   SubKernel launch;
   launch.on_cpu = on_cpu;
+  launch.with_local = on_cpu;
+  launch.with_local.options = elsewhere;
   launch.options = elsewhere;
   LoweredOp lowered;
   lowered.launches.push_back(launch);
@@ -38,13 +40,18 @@ LoweredOp ByRows(const ProgramChoice& program, const TensorView& output, int axe
 /// `tile`: the one that the kernel's name asks for, or null.
 LoweredOp LowerTile(const char* function, const TileShape* tile, const TileProblem& problem,
                     const Activation& activation, bool any_layout) {
-  const TileShape& on_cpu = tile != nullptr ? *tile : DefaultTile(problem, true);
-  const TileShape& elsewhere = tile != nullptr ? *tile : DefaultTile(problem, false);
-  ProgramChoice program;
-  program.file = "conv_tile.cl";
-  program.options = TileOptions(on_cpu, activation, any_layout);
-  program.function = function;
-  return OneLaunch(program, TileOptions(elsewhere, activation, any_layout));
+  const auto program = [&](const TileShape& shape) {
+    return ProgramChoice{TileFile(shape), TileOptions(shape, activation, any_layout), function};
+  };
+  const TileShape& with_local = MergedTile(tile, problem, TileDevice::kLocalMemory);
+  SubKernel launch;
+  launch.on_cpu = program(MergedTile(tile, problem, TileDevice::kCpu));
+  launch.with_local = program(with_local);
+  launch.local_floats = with_local.local_floats();
+  launch.options = program(MergedTile(tile, problem, TileDevice::kOther)).options;
+  LoweredOp lowered;
+  lowered.launches.push_back(launch);
+  return lowered;
 }
 
 LoweredOp LowerConvTile(const char* variant, const OpCall& op) {

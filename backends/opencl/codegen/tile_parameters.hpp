@@ -67,8 +67,11 @@ struct MatrixView {
   return (outputs + shape.width() - 1) / shape.width();
 }
 
-/// Returns the options of conv_tile.cl for tiles of this shape with this activation. `any_layout`
-/// is for conv_tile with an input whose channels need not be contiguous.
+/// Returns the file with the functions for tiles of this shape: "conv_tile.cl".
+[[nodiscard]] const char* TileFile(const TileShape& shape);
+
+/// Returns its options for tiles of this shape with this activation. `any_layout` is for conv_tile
+/// with an input whose channels need not be contiguous.
 [[nodiscard]] std::string TileOptions(const TileShape& shape, const Activation& activation,
                                       bool any_layout);
 

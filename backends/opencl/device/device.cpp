@@ -65,6 +65,7 @@ Status Device::Open(int threads) {
                "TENON_OPENCL_LIBRARY names, with all of OpenCL 1.2; install an ICD loader");
   TENON_RETURN_IF_ERROR(ChooseDevice(&id_));
   traits_ = ReadTraits(id_);
+  TENON_RETURN_IF_ERROR(ChooseKind());
   TENON_RETURN_IF_ERROR(ChooseTransfer());
   TENON_RETURN_IF_ERROR(ChooseVector());
   TENON_RETURN_IF_ERROR(ChooseRowGroup());
@@ -77,6 +78,14 @@ Status Device::Open(int threads) {
   cl_int code = CL_SUCCESS;
   context_ = Cl().CreateContext(nullptr, 1, &id_, nullptr, nullptr, &code);
   return ClStatus(code, "clCreateContext");
+}
+
+Status Device::ChooseKind() {
+  const char* variable = std::getenv("TENON_OPENCL_KIND");
+  if (variable == nullptr || variable[0] == '\0') return OkStatus();
+  TENON_ENSURE(std::strcmp(variable, "gpu") == 0, kUnsupported, "TENON_OPENCL_KIND must be gpu");
+  UseAsGpu(&traits_);
+  return OkStatus();
 }
 
 Status Device::ChooseTransfer() {
@@ -126,6 +135,7 @@ std::string Device::CommonOptions() const {
       "-cl-std=CL1.2 -DDTYPE=float -DVEC=" + std::to_string(traits_.vector_floats);
   options += " -DPIECE=" + std::to_string(traits_.vector_floats * traits_.piece_vectors);
   if (traits_.is_cpu) options += " -DON_CPU";
+  if (traits_.has_local_memory) options += " -DLOCAL_MEMORY";
   const char* more = std::getenv("TENON_OPENCL_OPTIONS");
   if (more != nullptr && more[0] != '\0') options += std::string(" ") + more;
   return options;

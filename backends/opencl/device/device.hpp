@@ -30,7 +30,8 @@ class Device {
 
   /// Chooses a device (see device_choice.hpp) and makes a context. A CPU is limited to `threads`
   /// cores, if it can be partitioned. TENON_OPENCL_TRANSFER (none, map or copy) chooses the
-  /// transfer, which else follows from what the device says of its memory; TENON_OPENCL_VECTOR (4,
+  /// transfer, which else follows from what the device says of its memory; TENON_OPENCL_KIND=gpu
+  /// makes it be used as a GPU, whatever it is; TENON_OPENCL_VECTOR (4,
   /// 8 or 16) sets how many floats a work-item of most kernels takes at once;
   /// TENON_OPENCL_ROW_GROUP (1, 16 or 64) how many work-items share a row that is reduced;
   /// TENON_OPENCL_OPTIONS is added to the compiler's options, for instance for debuggers. Errors:
@@ -56,6 +57,7 @@ class Device {
   void LeaveToDriver() { is_left_ = true; }
 
  private:
+  Status ChooseKind();
   Status ChooseTransfer();
   Status ChooseVector();
   Status ChooseRowGroup();

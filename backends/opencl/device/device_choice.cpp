@@ -13,6 +13,9 @@ namespace {
 
 /// Work-items of a group that reduces a row: as many as GPUs run in step, or twice as many.
 constexpr int kRowGroupItems = 64;
+/// What the largest tile in local memory takes (tile_shapes.cpp).
+constexpr size_t kTileItems = 256;
+constexpr size_t kTileBytes = size_t{20} << 10;
 
 template <typename T>
 T DeviceValue(cl_device_id device, cl_device_info parameter) {
@@ -113,7 +116,19 @@ DeviceTraits ReadTraits(cl_device_id device) {
   traits.most_buffer_bytes =
       static_cast<size_t>(DeviceValue<cl_ulong>(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE));
   traits.local_bytes = static_cast<size_t>(DeviceValue<cl_ulong>(device, CL_DEVICE_LOCAL_MEM_SIZE));
+  const auto local = DeviceValue<cl_device_local_mem_type>(device, CL_DEVICE_LOCAL_MEM_TYPE);
+  traits.has_local_memory = !traits.is_cpu && local == CL_LOCAL &&
+                            traits.local_bytes >= kTileBytes &&
+                            traits.most_work_items >= kTileItems;
   return traits;
+}
+
+void UseAsGpu(DeviceTraits* traits) {
+  traits->is_cpu = false;
+  traits->has_local_memory = true;
+  traits->vector_floats = 4;
+  traits->piece_vectors = 1;
+  traits->row_group = kRowGroupItems;
 }
 
 Status ChooseDevice(cl_device_id* device) {

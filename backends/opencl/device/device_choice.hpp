@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 
+#include "backends/opencl/caps/tile_shapes.hpp"
 #include "backends/opencl/device/cl_functions.hpp"
 #include "runtime/base/status.hpp"
 
@@ -21,11 +22,20 @@ struct DeviceTraits {
   int vector_floats = 4;       ///< floats that a work-item does best to handle at once: 4, 8 or 16
   int piece_vectors = 1;  ///< how many of those one after the other: many, where starting costs
   int row_group = 1;      ///< work-items that share a row that is reduced: 1 on a CPU
+  bool has_local_memory = false;  ///< of its own, which is faster than what all share
   int compute_units = 1;
   size_t most_work_items = 1;  ///< of one work-group
   size_t most_buffer_bytes = 0;
   size_t local_bytes = 0;
+
+  [[nodiscard]] TileDevice tiles() const {
+    if (is_cpu) return TileDevice::kCpu;
+    return has_local_memory ? TileDevice::kLocalMemory : TileDevice::kOther;
+  }
 };
+
+/// Makes a device of any kind be used as a GPU with local memory of its own is: for tests.
+void UseAsGpu(DeviceTraits* traits);
 
 /// Returns the text that a device or platform gives for `parameter`; empty where it gives none.
 [[nodiscard]] std::string DeviceText(cl_device_id device, cl_device_info parameter);

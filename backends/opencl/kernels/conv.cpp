@@ -21,10 +21,7 @@ Status ConvTileLoad(const KernelSetup& setup, void** shared) {
   std::unique_ptr<LoadedTile> loaded(new (std::nothrow) LoadedTile());
   TENON_ENSURE(loaded != nullptr, kOutOfMemory, "no memory for an OpenCL op");
   loaded->device = static_cast<Device*>(setup.device);
-  loaded->shape = FindTile(setup.variant);
-  if (loaded->shape == nullptr) {
-    loaded->shape = &DefaultTile(ConvTileProblem(setup.op), loaded->device->traits().is_cpu);
-  }
+  loaded->shape = &TileOf(ConvTileProblem(setup.op), setup.variant, loaded->device->traits());
   TENON_RETURN_IF_ERROR(FindTileProgram(
       *loaded->device, *loaded->shape, setup.op.AttributesAs<ConvAttributes>().activation,
       HasScatteredChannels(setup.op.Input(In::kX)), &loaded->program));
@@ -43,10 +40,10 @@ Status ConvTileOpen(const KernelSetup& setup, void* shared, void** state) {
   TENON_ENSURE(opened != nullptr, kOutOfMemory, "no memory for an OpenCL kernel");
   const auto& loaded = *static_cast<const LoadedTile*>(shared);
   opened->loaded = &loaded;
-  opened->parameters = ConvParameters(setup.op, *loaded.shape);
-  const bool is_gemm = MakeGemm(opened->parameters);
-  CutIntoItems(*loaded.shape, loaded.device->traits(), opened->parameters.weight_groups,
-               opened->parameters, &opened->global, &opened->local);
+  TileParameters parameters = ConvParameters(setup.op, *loaded.shape);
+  const bool is_gemm = MakeGemm(parameters);
+  SetLaunches(parameters, ConvTileProblem(setup.op), setup.variant, parameters.weight_groups,
+              opened.get());
   TENON_RETURN_IF_ERROR(opened->kernel.Create(loaded.program, is_gemm ? "gemm_tile" : "conv_tile"));
   *state = opened.release();
   return OkStatus();
@@ -55,13 +52,9 @@ Status ConvTileOpen(const KernelSetup& setup, void* shared, void** state) {
 Status ConvTileRun(const KernelCall& call) {
   auto& opened = *static_cast<OpenedTile*>(call.state);
   const LoadedTile& loaded = *opened.loaded;
-  return Launch(call, opened.kernel, loaded.constants)
-      .Input(In::kX)
-      .Table(loaded.weights)
-      .Output()
-      .Input(In::kResidual)
-      .Value(opened.parameters)
-      .Enqueue(opened.global, opened.local);
+  Launch launch(call, opened.kernel, loaded.constants);
+  launch.Input(In::kX).Table(loaded.weights).Output().Input(In::kResidual);
+  return EnqueueTile(launch, opened.For(call));
 }
 
 }  // namespace tenon::opencl

@@ -1,7 +1,7 @@
 // Computes convolutions and matrix products by register tiles: TILE_PIXELS rows of the GEMM (output
 // pixels) by TILE_VECTORS vectors of TILE_LANES output channels stay in registers during the loops
-// over taps and input channels. Local memory is not used: on CPUs it is one more copy, and on GPUs
-// the caches serve the weights, which all work-items of a group share.
+// over taps and input channels. Local memory is not used: on CPUs, and on GPUs that keep it where
+// everything is, it is one more copy. For others there is conv_tile_local.cl.
 //
 // Packed weights have, for every group, one block per TILE_WIDTH output channels, and the last
 // block is filled up with zeros: bias [TILE_WIDTH], then [tap][input channel][TILE_WIDTH]. After

@@ -50,7 +50,8 @@ struct OpenedWinograd {
   WinogradPieces pieces;
   WinogradParameters input_parameters;
   WinogradParameters output_parameters;
-  TileParameters gemm_parameters;
+  TileLaunch alone_gemm;
+  TileLaunch merged_gemm;  ///< with other ops
 };
 
 /// G of Lavin and Gray: rows of the transform of a column of three weights.
@@ -112,14 +113,14 @@ std::vector<float> PaddedBias(const OpCall& op, int32_t padded) {
   return bias;
 }
 
-const TileShape& ShapeFor(const OpCall& op, const char* variant, const DeviceTraits& traits) {
-  if (const TileShape* named = FindTile(variant)) return *named;
+/// A product of one coefficient.
+TileProblem GemmProblem(const OpCall& op) {
   TileProblem problem = ConvTileProblem(op);
   problem.pixels = WinogradPiecesOf(op).piece_tiles;
-  return DefaultTile(problem, traits.is_cpu);
+  return problem;
 }
 
-void FillParameters(const OpCall& op, OpenedWinograd& opened) {
+void FillParameters(const OpCall& op, const char* variant, OpenedWinograd& opened) {
   const TileShape& shape = *opened.loaded->shape;
   const TileParameters conv = ConvParameters(op, shape);
   WinogradParameters& input = opened.input_parameters;
@@ -147,7 +148,10 @@ void FillParameters(const OpCall& op, OpenedWinograd& opened) {
   output.has_residual = conv.has_residual;
   output.a = conv.a;
   output.b = conv.b;
-  TileParameters& gemm = opened.gemm_parameters;
+  opened.alone_gemm.shape = &shape;
+  opened.merged_gemm.shape =
+      &MergedTile(FindTile(variant), GemmProblem(op), opened.loaded->device->traits().tiles());
+  TileParameters& gemm = opened.alone_gemm.parameters;
   gemm.channels = conv.channels;
   gemm.outputs = opened.pieces.padded_outputs;
   gemm.blocks = conv.blocks;
@@ -157,6 +161,7 @@ void FillParameters(const OpCall& op, OpenedWinograd& opened) {
   const ActivationArguments none = ArgumentsOf({});
   gemm.a = none.a;
   gemm.b = none.b;
+  opened.merged_gemm.parameters = gemm;
 }
 
 Status RunPiece(const KernelCall& call, OpenedWinograd& opened, int32_t first, int32_t tiles) {
@@ -173,21 +178,18 @@ Status RunPiece(const KernelCall& call, OpenedWinograd& opened, int32_t first, i
           .Value(opened.input_parameters)
           .Enqueue({static_cast<size_t>(tiles), static_cast<size_t>(pieces.padded_inputs / kLanes)},
                    group));
-  TileParameters& gemm = opened.gemm_parameters;
-  gemm.pixels = tiles;
-  gemm.x_group = tiles * pieces.padded_inputs;
-  gemm.y_group = tiles * pieces.padded_outputs;
-  Range global = {1};
-  Range local = {1};
-  CutIntoItems(*loaded.shape, loaded.device->traits(), kWinogradCoefficients, gemm, &global,
-               &local);
-  TENON_RETURN_IF_ERROR(Launch(call, opened.gemm, loaded.constants)
-                            .Workspace()
-                            .Table(loaded.weights)
-                            .Address(call.workspace, sizeof(float), products)
-                            .Workspace()  // no residual
-                            .Value(gemm)
-                            .Enqueue(global, local));
+  const bool is_merged = static_cast<CommandQueue*>(call.queue)->group() != nullptr;
+  TileLaunch& gemm = is_merged ? opened.merged_gemm : opened.alone_gemm;
+  gemm.parameters.pixels = tiles;
+  gemm.parameters.x_group = tiles * pieces.padded_inputs;
+  gemm.parameters.y_group = tiles * pieces.padded_outputs;
+  CutIntoItems(loaded.device->traits(), kWinogradCoefficients, &gemm);
+  Launch product(call, opened.gemm, loaded.constants);
+  product.Workspace()
+      .Table(loaded.weights)
+      .Address(call.workspace, sizeof(float), products)
+      .Workspace();  // no residual
+  TENON_RETURN_IF_ERROR(EnqueueTile(product, gemm));
   return Launch(call, opened.output, loaded.constants)
       .Address(call.workspace, sizeof(float), products)
       .Buffer(loaded.bias)
@@ -218,7 +220,7 @@ Status ConvWinogradLoad(const KernelSetup& setup, void** shared) {
   const PlainWeights plain(setup.op, In::kWeightsScale);
   const OpCall& op = plain.op();
   loaded->device = &device;
-  loaded->shape = &ShapeFor(op, setup.variant, device.traits());
+  loaded->shape = &TileOf(GemmProblem(op), setup.variant, device.traits());
   TENON_RETURN_IF_ERROR(FindTileProgram(device, *loaded->shape, {}, false, &loaded->gemm_program));
   TENON_RETURN_IF_ERROR(device.FindProgram(
       "conv_winograd.cl", FunctionOption(op.AttributesAs<ConvAttributes>().activation),
@@ -238,7 +240,7 @@ Status ConvWinogradOpen(const KernelSetup& setup, void* shared, void** state) {
   TENON_ENSURE(opened != nullptr, kOutOfMemory, "no memory for an OpenCL kernel");
   opened->loaded = static_cast<const LoadedWinograd*>(shared);
   opened->pieces = WinogradPiecesOf(setup.op);
-  FillParameters(setup.op, *opened);
+  FillParameters(setup.op, setup.variant, *opened);
   const LoadedWinograd& loaded = *opened->loaded;
   TENON_RETURN_IF_ERROR(opened->input.Create(loaded.transform_program, "winograd_input"));
   TENON_RETURN_IF_ERROR(opened->gemm.Create(loaded.gemm_program, "gemm_tile"));

@@ -194,6 +194,7 @@ Launch& Launch::Table(const DeviceBuffer& buffer, int64_t start) {
 }
 
 Launch& Launch::Local(size_t bytes) {
+  if (queue_.group() != nullptr) return *this;
   if (status_.ok()) status_ = TENON_CL(SetKernelArg, kernel_.kernel(), next_, bytes, nullptr);
   ++next_;
   return *this;

@@ -153,7 +153,8 @@ class Launch {
     Set(&value, sizeof(value));
     return *this;
   }
-  /// Reserves `bytes` of local memory, `__local T*`.
+  /// Reserves `bytes` of local memory, `__local T*`: the last parameter. Merged ops have it from
+  /// their common kernel.
   Launch& Local(size_t bytes);
 
   /// Enqueues as many work-groups of `local` work-items as cover `global`; the last ones may reach

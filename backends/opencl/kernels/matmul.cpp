@@ -1,4 +1,4 @@
-// Launches matrix products by register tiles (gemm_tile of conv_tile.cl).
+// Launches matrix products by tiles (gemm_tile of conv_tile.cl and conv_tile_local.cl).
 #include <memory>
 #include <new>
 
@@ -136,10 +136,7 @@ Status MatMulTileLoad(const KernelSetup& setup, void** shared) {
   const PlainWeights plain(setup.op, In::kWeightsScale);
   const OpCall& op = plain.op();
   loaded->device = static_cast<Device*>(setup.device);
-  loaded->shape = FindTile(setup.variant);
-  if (loaded->shape == nullptr) {
-    loaded->shape = &DefaultTile(MatMulTileProblem(op), loaded->device->traits().is_cpu);
-  }
+  loaded->shape = &TileOf(MatMulTileProblem(op), setup.variant, loaded->device->traits());
   TENON_RETURN_IF_ERROR(FindTileProgram(*loaded->device, *loaded->shape,
                                         op.AttributesAs<MatMulAttributes>().activation, false,
                                         &loaded->program));
@@ -162,9 +159,8 @@ Status MatMulTileOpen(const KernelSetup& setup, void* shared, void** state) {
   const auto& loaded = *static_cast<const LoadedTile*>(shared);
   OpenedTile& tile = opened->tile;
   tile.loaded = &loaded;
-  tile.parameters = ParametersOf(setup.op, *loaded.shape);
-  CutIntoItems(*loaded.shape, loaded.device->traits(), MatMulShapeOf(setup.op).groups,
-               tile.parameters, &tile.global, &tile.local);
+  SetLaunches(ParametersOf(setup.op, *loaded.shape), MatMulTileProblem(setup.op), setup.variant,
+              MatMulShapeOf(setup.op).groups, &tile);
   TENON_RETURN_IF_ERROR(tile.kernel.Create(loaded.program, "gemm_tile"));
   if (loaded.weights.memory() == nullptr) {
     TENON_RETURN_IF_ERROR(OpenPacking(setup, loaded, *opened));
@@ -185,12 +181,13 @@ Status MatMulTileRun(const KernelCall& call) {
     launch.Table(loaded.weights);
   }
   launch.Output();
-  if (opened.tile.parameters.has_residual != 0) {
+  const TileLaunch& how = opened.tile.For(call);
+  if (how.parameters.has_residual != 0) {
     launch.Input(In::kBias);
   } else {
     launch.Input(In::kX);  // not read
   }
-  return launch.Value(opened.tile.parameters).Enqueue(opened.tile.global, opened.tile.local);
+  return EnqueueTile(launch, how);
 }
 
 void MatMulTileClose(void* state) { delete static_cast<OpenedMatMul*>(state); }

@@ -2,7 +2,8 @@
 //
 // The host defines: DTYPE, the type of floats; VEC, how many of them a work-item should handle at
 // once (4, 8 or 16); PIECE, how many elements of a row a work-item does in all, a multiple of VEC;
-// ON_CPU, where the device consists of a CPU's cores.
+// ON_CPU, where the device consists of a CPU's cores; LOCAL_MEMORY, where it has local memory of its
+// own.
 //
 // Operands come as a buffer and an offset in elements: `__global const DTYPE* x_buffer, ulong
 // x_offset`. Input and output may be the same memory, element by element.

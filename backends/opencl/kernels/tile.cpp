@@ -38,20 +38,56 @@ std::vector<float> PackForTiles(const MatrixView& matrix, int width) {
 
 Status FindTileProgram(Device& device, const TileShape& shape, const Activation& activation,
                        bool any_layout, cl_program* program) {
-  return device.FindProgram("conv_tile.cl", TileOptions(shape, activation, any_layout), program);
+  return device.FindProgram(TileFile(shape), TileOptions(shape, activation, any_layout), program);
 }
 
-void CutIntoItems(const TileShape& shape, const DeviceTraits& traits, int32_t groups,
-                  TileParameters& parameters, Range* global, Range* local) {
+const TileLaunch& OpenedTile::For(const KernelCall& call) const {
+  return static_cast<CommandQueue*>(call.queue)->group() != nullptr ? merged : alone;
+}
+
+const TileShape& TileOf(const TileProblem& problem, const char* variant,
+                        const DeviceTraits& traits) {
+  if (const TileShape* named = FindTile(variant)) return *named;
+  return DefaultTile(problem, traits.tiles(), traits.compute_units);
+}
+
+void SetLaunches(const TileParameters& parameters, const TileProblem& problem, const char* variant,
+                 int32_t groups, OpenedTile* opened) {
+  const DeviceTraits& traits = opened->loaded->device->traits();
+  opened->alone.shape = opened->loaded->shape;
+  opened->merged.shape = &MergedTile(FindTile(variant), problem, traits.tiles());
+  for (TileLaunch* launch : {&opened->alone, &opened->merged}) {
+    launch->parameters = parameters;
+    CutIntoItems(traits, groups, launch);
+  }
+}
+
+Status EnqueueTile(Launch& launch, const TileLaunch& how) {
+  launch.Value(how.parameters);
+  if (how.shape->IsLocal()) {
+    launch.Local(static_cast<size_t>(how.shape->local_floats()) * sizeof(float));
+  }
+  return launch.Enqueue(how.global, how.local);
+}
+
+void CutIntoItems(const DeviceTraits& traits, int32_t groups, TileLaunch* launch) {
+  const TileShape& shape = *launch->shape;
+  TileParameters& parameters = launch->parameters;
   const auto tiles =
       static_cast<size_t>((int64_t{parameters.pixels} + shape.pixels - 1) / shape.pixels);
   const auto blocks = static_cast<size_t>(parameters.blocks);
   const auto layers = static_cast<size_t>(groups);
+  parameters.tiles_per_item = 1;
+  if (shape.IsLocal()) {
+    const auto items = static_cast<size_t>(shape.items());
+    launch->global = Range(blocks * items, tiles, layers);
+    launch->local = Range(items);
+    return;
+  }
   if (!traits.is_cpu) {
     // Neighbours share a block of weights.
-    parameters.tiles_per_item = 1;
-    *global = Range(blocks, tiles, layers);
-    *local = Range(1, std::min<size_t>(64, traits.most_work_items), 1);
+    launch->global = Range(blocks, tiles, layers);
+    launch->local = Range(1, std::min<size_t>(64, traits.most_work_items), 1);
     return;
   }
   // A work-group of one work-item costs PoCL as much as some hundred multiply-adds of vectors, so
@@ -62,8 +98,8 @@ void CutIntoItems(const TileShape& shape, const DeviceTraits& traits, int32_t gr
   const size_t runs = std::min(tiles, std::max<size_t>(1, (wanted + columns - 1) / columns));
   const size_t per_item = (tiles + runs - 1) / runs;
   parameters.tiles_per_item = static_cast<int32_t>(per_item);
-  *global = Range(blocks, (tiles + per_item - 1) / per_item, layers);
-  *local = Range(1);
+  launch->global = Range(blocks, (tiles + per_item - 1) / per_item, layers);
+  launch->local = Range(1);
 }
 
 Status UploadConstants(const OpCall& op, const Device& device, uint32_t packed_inputs,

@@ -1,5 +1,5 @@
-// The host code of conv_tile.cl: it packs, loads and launches register tiles for convolutions and
-// matrix products.
+// The host code of conv_tile.cl and conv_tile_local.cl: it packs, loads and launches register tiles
+// for convolutions and matrix products.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace tenon::opencl {
 
-/// Returns them in the order that conv_tile.cl reads, followed by the zeros.
+/// Returns them in the order that tiles read, followed by the zeros.
 [[nodiscard]] std::vector<float> PackForTiles(const MatrixView& matrix, int width);
 
 /// Is what `load` makes for a kernel that is one launch of a tile function.
@@ -26,24 +26,44 @@ struct LoadedTile {
   std::vector<DeviceBuffer> constants;  ///< by input, as they lie; see LoadedOp
 };
 
-/// Is what `open` makes of it.
-struct OpenedTile {
-  const LoadedTile* loaded = nullptr;
-  Kernel kernel;
+/// How a tile function is launched.
+struct TileLaunch {
+  const TileShape* shape = nullptr;
   TileParameters parameters;
   Range global = {1};
   Range local = {1};
 };
 
-/// Builds conv_tile.cl for tiles of this shape with this activation. `any_layout` is for conv_tile
+/// Is what `open` makes of it.
+struct OpenedTile {
+  const LoadedTile* loaded = nullptr;
+  Kernel kernel;
+  TileLaunch alone;
+  TileLaunch merged;  ///< with other ops
+
+  [[nodiscard]] const TileLaunch& For(const KernelCall& call) const;
+};
+
+/// Chooses the tile of an op: `variant`, or the device's default.
+[[nodiscard]] const TileShape& TileOf(const TileProblem& problem, const char* variant,
+                                      const DeviceTraits& traits);
+
+/// Sets both ways of launching an op that `variant` names a tile for, or none (null). `groups` are
+/// those of the GEMM.
+void SetLaunches(const TileParameters& parameters, const TileProblem& problem, const char* variant,
+                 int32_t groups, OpenedTile* opened);
+
+/// Builds the program for tiles of this shape with this activation. `any_layout` is for conv_tile
 /// with an input whose channels need not be contiguous.
 Status FindTileProgram(Device& device, const TileShape& shape, const Activation& activation,
                        bool any_layout, cl_program* program);
 
-/// Cuts the launch of a tile function into work-items: sets `tiles_per_item` so that the device is
-/// busy, and returns the ranges. `groups` are those of the GEMM.
-void CutIntoItems(const TileShape& shape, const DeviceTraits& traits, int32_t groups,
-                  TileParameters& parameters, Range* global, Range* local);
+/// Cuts the launch of a tile function into work-items: sets the ranges, and `tiles_per_item` so
+/// that the device is busy. `groups` are those of the GEMM.
+void CutIntoItems(const DeviceTraits& traits, int32_t groups, TileLaunch* launch);
+
+/// Sets the last parameters of a tile function, and enqueues it.
+Status EnqueueTile(Launch& launch, const TileLaunch& how);
 
 /// Has the bits of the inputs that are packed: weights and bias.
 inline constexpr uint32_t kPackedInputs = 0b110;

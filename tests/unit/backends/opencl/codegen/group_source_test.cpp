@@ -13,6 +13,7 @@ SubKernel Launch(const char* file, const char* options, const char* function) {
   launch.on_cpu.file = file;
   launch.on_cpu.options = options;
   launch.on_cpu.function = function;
+  launch.with_local = launch.on_cpu;
   launch.options = options;
   return launch;
 }
@@ -48,10 +49,30 @@ TEST_CASE("GroupSource: what a program defines is gone behind it") {
 
 TEST_CASE("GroupSource: options that differ between devices stand under a condition") {
   SubKernel launch = Launch("unary.cl", "-DFUNCTION=1", "unary");
-  launch.options = "-DFUNCTION=2";
+  launch.with_local.options = launch.options = "-DFUNCTION=2";
   const std::string source = GroupSource({launch});
   CHECK(source.find("#ifdef ON_CPU\n#define FUNCTION 1\n#else\n#define FUNCTION 2\n#endif\n") !=
         std::string::npos);
+  launch.with_local.options = "-DFUNCTION=3";
+  CHECK(GroupSource({launch}).find(
+            "#ifdef ON_CPU\n#define FUNCTION 1\n#elif defined(LOCAL_MEMORY)\n"
+            "#define FUNCTION 3\n#else\n#define FUNCTION 2\n#endif\n") != std::string::npos);
+}
+
+TEST_CASE("GroupSource: sub-kernels share local memory, and all work-items reach its barriers") {
+  SubKernel small = Launch("conv_tile.cl", "", "conv_tile");
+  small.with_local.file = "conv_tile_local.cl";
+  small.local_floats = 1000;
+  SubKernel large = small;
+  large.on_cpu.options = "-DTILE_PIXELS=7";
+  large.local_floats = 4001;
+  const std::string source = GroupSource({small, large, Launch("unary.cl", "", "unary")});
+  CHECK(CountOf(source, "__local JOIN(DTYPE, 4) tenon_local[1001];") == 1);
+  CHECK(CountOf(source, ", tenon_local);") == 2);
+  CHECK(CountOf(source, "const uint item = get_local_id(0);\n    s0_conv_tile(") == 1);
+  CHECK(CountOf(source, "TENON_FOR_EACH_ITEM(items) s0_conv_tile(") == 1);
+  CHECK(CountOf(source, "TENON_FOR_EACH_ITEM(items) s2_unary(") == 1);
+  CHECK(ParameterCount(small) == ParameterCount(Launch("conv_tile.cl", "", "conv_tile")));
 }
 
 TEST_CASE("GroupSource: the same launches give the same text") {
