@@ -71,13 +71,16 @@ void ReadUnit(ObjectReader& reader, Unit& unit) {
   reader.OptionalObject("accelerator", [&](ObjectReader& object) {
     ReadAccelerator(object, unit.accelerator.emplace());
   });
-  const bool is_set = kernels == "vector" || kernels == "helium" || kernels == "dsp";
+  const bool is_set =
+      kernels == "vector" || kernels == "helium" || kernels == "dsp" || kernels == "gpu";
   unit.portable_kernels_only = kernels == "portable" || is_set;
   if (is_set) unit.kernel_set = kernels;
+  reader.FailIf(kernels == "gpu" && unit.backend != "opencl",
+                "has 'kernels' \"gpu\", which only backend \"opencl\" has");
   reader.FailIf(unit.name.empty(), "has an empty 'name'");
   reader.FailIf(
       !unit.portable_kernels_only && kernels != "all",
-      "has 'kernels' other than \"all\", \"portable\", \"vector\", \"helium\" or \"dsp\"");
+      "has 'kernels' other than \"all\", \"portable\", \"vector\", \"helium\", \"dsp\" or \"gpu\"");
   reader.FailIf(unit.threads < 1, "has 'threads' below 1");
   reader.FailIf(unit.threads > kMostThreads,
                 fmt::format("has 'threads' above {}, which no run may use", kMostThreads));

@@ -37,8 +37,18 @@ std::string Refusal(const KernelCaps& caps, const OpCall& call, const MarkOption
   return {};
 }
 
-/// Returns the kernels that may run an op, best first: those of the board's instruction set, then
-/// the others. Kernels that work in place have a list of their own.
+/// Returns the set of kernels that the board names for a backend's unit: an instruction set, or a
+/// kind of device. Empty: none.
+std::string_view KernelSetOf(std::string_view backend, const MarkOptions& options) {
+  if (backend == "cpu" || options.board == nullptr) return options.kernel_set;
+  for (const Unit& unit : options.board->units) {
+    if (unit.backend == backend) return unit.kernel_set;
+  }
+  return {};
+}
+
+/// Returns the kernels that may run an op, best first: those of the unit's set, then the others.
+/// Kernels that work in place have a list of their own.
 std::vector<const KernelCaps*> KernelsFor(const BackendCaps& backend, OpKind kind,
                                           const MarkOptions& options, bool in_place = false) {
   std::vector<const KernelCaps*> kernels;
@@ -46,8 +56,9 @@ std::vector<const KernelCaps*> KernelsFor(const BackendCaps& backend, OpKind kin
     const bool wanted = in_place ? caps.in_place_inputs != 0 : !caps.in_place_only;
     if (caps.kind == kind && wanted) kernels.push_back(&caps);
   };
-  if (!options.kernel_set.empty() && backend.kernels_of_set != nullptr) {
-    for (const KernelCaps& caps : backend.kernels_of_set(options.kernel_set.c_str())) add(caps);
+  const std::string set(KernelSetOf(backend.name, options));
+  if (!set.empty() && backend.kernels_of_set != nullptr) {
+    for (const KernelCaps& caps : backend.kernels_of_set(set.c_str())) add(caps);
   }
   const bool portable_only = options.portable_only && std::string_view(backend.name) == "cpu";
   for (const KernelCaps& caps : backend.kernels) {

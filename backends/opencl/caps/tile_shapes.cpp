@@ -53,8 +53,7 @@ int64_t TilesOf(const TileProblem& problem, const TileShape& shape) {
 
 /// Measured on an H200 with 132 compute units (docs/results-opencl.md): among these, the choice
 /// takes 1.04 times the least time of 47 tiles, over 19 shapes.
-const TileShape& LocalTile(const TileProblem& problem, int compute_units) {
-  // So large that it fills every device: here alone the width is another.
+const TileShape& LocalTile(const TileProblem& problem) {
   constexpr int64_t kManyPixels = 4096;
   constexpr int64_t kManySums = 1'500'000;
   if (problem.pixels >= kManyPixels && problem.outputs >= kLocalLarge.width() &&
@@ -63,11 +62,9 @@ const TileShape& LocalTile(const TileProblem& problem, int compute_units) {
   }
   constexpr int64_t kFewPixels = 2;
   if (problem.pixels <= kFewPixels) return kLocalRow;
-  // Ops that are merged share the device with others.
-  constexpr int kFew = 16;
-  const int units = compute_units > 0 ? compute_units : kFew;
-  if (4 * TilesOf(problem, kLocalUsual) >= 3 * units) return kLocalUsual;
-  return 2 * TilesOf(problem, kLocalHalf) >= units ? kLocalHalf : kLocalSmall;
+  constexpr int64_t kManyTiles = 99;
+  if (TilesOf(problem, kLocalUsual) >= kManyTiles) return kLocalUsual;
+  return 3 * TilesOf(problem, kLocalHalf) >= 2 * kManyTiles ? kLocalHalf : kLocalSmall;
 }
 
 }  // namespace
@@ -93,17 +90,15 @@ TileProblem MatMulTileProblem(const OpCall& matmul) {
 
 Span<const TileShape> TileShapes() { return kShapes; }
 
-const TileShape& DefaultTile(const TileProblem& problem, TileDevice device, int compute_units) {
+const TileShape& TileFor(const char* variant, const TileProblem& problem, TileDevice device) {
+  const TileShape* named = FindTile(variant);
+  if (named != nullptr && named->IsLocal() && device != TileDevice::kLocalMemory) {
+    return named->width() == kWide.width() ? kWide : kRow;
+  }
+  if (named != nullptr) return *named;
   if (device == TileDevice::kCpu) return CpuTile(problem);
-  if (device == TileDevice::kLocalMemory) return LocalTile(problem, compute_units);
+  if (device == TileDevice::kLocalMemory) return LocalTile(problem);
   return problem.pixels <= 2 ? kSmallRow : kSmall;
-}
-
-const TileShape& MergedTile(const TileShape* variant, const TileProblem& problem,
-                            TileDevice device) {
-  if (variant == nullptr) return DefaultTile(problem, device);
-  if (!variant->IsLocal() || device == TileDevice::kLocalMemory) return *variant;
-  return variant->width() == kWide.width() ? kWide : kRow;
 }
 
 int TileVariants(const OpCall&, const char** names, int most) {

@@ -60,17 +60,12 @@ struct TileProblem {
 /// Returns all tiles.
 [[nodiscard]] Span<const TileShape> TileShapes();
 
-/// Returns the tile that is used unless a measurement says otherwise. `compute_units` of the
-/// device; 0: unknown, as where a plan says how ops are merged. The tile's width does not depend on
-/// it, so that packed weights serve both.
-[[nodiscard]] const TileShape& DefaultTile(const TileProblem& problem, TileDevice device,
-                                           int compute_units = 0);
-
-/// Returns the tile with which an op is merged with others: as wide as the one that it has alone,
-/// `variant` or, if that is null, the default. Work-groups of merged ops have one work-item where
-/// the device is a CPU, and there is no local memory then.
-[[nodiscard]] const TileShape& MergedTile(const TileShape* variant, const TileProblem& problem,
-                                          TileDevice device);
+/// Returns the tile that an op has on a device, alone as well as merged with others, so that both
+/// give the same bits: the one called `variant` (null, or unknown: the default). Where local memory
+/// is no gain, and merged ops could have none, a register tile as wide stands for one that is
+/// there.
+[[nodiscard]] const TileShape& TileFor(const char* variant, const TileProblem& problem,
+                                       TileDevice device);
 
 /// Is KernelCaps::variants of kernels with tiles: every tile runs every op on every device.
 int TileVariants(const OpCall& call, const char** names, int most);

@@ -31,9 +31,9 @@ struct SubKernel {
   ProgramChoice on_cpu;      ///< on devices made of a CPU's cores
   ProgramChoice with_local;  ///< on devices with local memory of their own; the same function,
                              ///< which may end in one more parameter: local memory
-  std::string options;   ///< on all others, of the file and function on a CPU
-  int local_floats = 0;  ///< of local memory, where there is that parameter
-  uint32_t phase = 0;    ///< waits for all launches of earlier phases
+  std::string options;       ///< on all others, of the file and function on a CPU
+  int local_floats = 0;      ///< of local memory, where there is that parameter
+  uint32_t phase = 0;        ///< waits for all launches of earlier phases
 };
 
 /// More phases than this are not worth one start.

@@ -37,18 +37,18 @@ LoweredOp ByRows(const ProgramChoice& program, const TensorView& output, int axe
   return OneLaunch(program);
 }
 
-/// `tile`: the one that the kernel's name asks for, or null.
-LoweredOp LowerTile(const char* function, const TileShape* tile, const TileProblem& problem,
+/// `variant`: the tile that the kernel's name asks for, or null.
+LoweredOp LowerTile(const char* function, const char* variant, const TileProblem& problem,
                     const Activation& activation, bool any_layout) {
   const auto program = [&](const TileShape& shape) {
     return ProgramChoice{TileFile(shape), TileOptions(shape, activation, any_layout), function};
   };
-  const TileShape& with_local = MergedTile(tile, problem, TileDevice::kLocalMemory);
+  const TileShape& with_local = TileFor(variant, problem, TileDevice::kLocalMemory);
   SubKernel launch;
-  launch.on_cpu = program(MergedTile(tile, problem, TileDevice::kCpu));
+  launch.on_cpu = program(TileFor(variant, problem, TileDevice::kCpu));
   launch.with_local = program(with_local);
   launch.local_floats = with_local.local_floats();
-  launch.options = program(MergedTile(tile, problem, TileDevice::kOther)).options;
+  launch.options = program(TileFor(variant, problem, TileDevice::kOther)).options;
   LoweredOp lowered;
   lowered.launches.push_back(launch);
   return lowered;
@@ -57,13 +57,13 @@ LoweredOp LowerTile(const char* function, const TileShape* tile, const TileProbl
 LoweredOp LowerConvTile(const char* variant, const OpCall& op) {
   // Whether it is a GEMM does not depend on the tile.
   TileParameters parameters = ConvParameters(op, TileShapes()[0]);
-  return LowerTile(MakeGemm(parameters) ? "gemm_tile" : "conv_tile", FindTile(variant),
-                   ConvTileProblem(op), op.AttributesAs<ConvAttributes>().activation,
+  return LowerTile(MakeGemm(parameters) ? "gemm_tile" : "conv_tile", variant, ConvTileProblem(op),
+                   op.AttributesAs<ConvAttributes>().activation,
                    HasScatteredChannels(op.Input(ConvInput::kX)));
 }
 
 LoweredOp LowerMatMulTile(const char* variant, const OpCall& op) {
-  LoweredOp lowered = LowerTile("gemm_tile", FindTile(variant), MatMulTileProblem(op),
+  LoweredOp lowered = LowerTile("gemm_tile", variant, MatMulTileProblem(op),
                                 op.AttributesAs<MatMulAttributes>().activation, false);
   if (op.Input(MatMulInput::kWeights).data != nullptr) return lowered;
   // A second factor that is no constant is packed first.
@@ -82,7 +82,7 @@ LoweredOp LowerWinograd(const char* variant, const OpCall& op) {
   if (3 * count > kMostPhases) return Refused("it takes many launches that wait for each other");
   TileProblem problem = ConvTileProblem(op);
   problem.pixels = pieces.piece_tiles;
-  const SubKernel gemm = LowerTile("gemm_tile", FindTile(variant), problem, {}, false).launches[0];
+  const SubKernel gemm = LowerTile("gemm_tile", variant, problem, {}, false).launches[0];
   ProgramChoice transform;
   transform.file = "conv_winograd.cl";
   transform.options = FunctionOption(op.AttributesAs<ConvAttributes>().activation);

@@ -21,7 +21,8 @@ Status ConvTileLoad(const KernelSetup& setup, void** shared) {
   std::unique_ptr<LoadedTile> loaded(new (std::nothrow) LoadedTile());
   TENON_ENSURE(loaded != nullptr, kOutOfMemory, "no memory for an OpenCL op");
   loaded->device = static_cast<Device*>(setup.device);
-  loaded->shape = &TileOf(ConvTileProblem(setup.op), setup.variant, loaded->device->traits());
+  loaded->shape =
+      &TileFor(setup.variant, ConvTileProblem(setup.op), loaded->device->traits().tiles());
   TENON_RETURN_IF_ERROR(FindTileProgram(
       *loaded->device, *loaded->shape, setup.op.AttributesAs<ConvAttributes>().activation,
       HasScatteredChannels(setup.op.Input(In::kX)), &loaded->program));
@@ -40,10 +41,11 @@ Status ConvTileOpen(const KernelSetup& setup, void* shared, void** state) {
   TENON_ENSURE(opened != nullptr, kOutOfMemory, "no memory for an OpenCL kernel");
   const auto& loaded = *static_cast<const LoadedTile*>(shared);
   opened->loaded = &loaded;
-  TileParameters parameters = ConvParameters(setup.op, *loaded.shape);
-  const bool is_gemm = MakeGemm(parameters);
-  SetLaunches(parameters, ConvTileProblem(setup.op), setup.variant, parameters.weight_groups,
-              opened.get());
+  TileLaunch& launch = opened->launch;
+  launch.shape = loaded.shape;
+  launch.parameters = ConvParameters(setup.op, *loaded.shape);
+  const bool is_gemm = MakeGemm(launch.parameters);
+  CutIntoItems(loaded.device->traits(), launch.parameters.weight_groups, &launch);
   TENON_RETURN_IF_ERROR(opened->kernel.Create(loaded.program, is_gemm ? "gemm_tile" : "conv_tile"));
   *state = opened.release();
   return OkStatus();
@@ -54,7 +56,7 @@ Status ConvTileRun(const KernelCall& call) {
   const LoadedTile& loaded = *opened.loaded;
   Launch launch(call, opened.kernel, loaded.constants);
   launch.Input(In::kX).Table(loaded.weights).Output().Input(In::kResidual);
-  return EnqueueTile(launch, opened.For(call));
+  return EnqueueTile(launch, opened.launch);
 }
 
 }  // namespace tenon::opencl

@@ -1,6 +1,7 @@
-// Computes depthwise convolutions with channels in lanes. A work-item loops over rows of the output
-// with one block of LANES channels, TILE neighbouring pixels at a time. The remaining channels have
-// a function of their own, since one function for both is slower for either.
+// Computes depthwise convolutions with channels in lanes. On a CPU a work-item loops over rows of
+// the output with one block of LANES channels, TILE neighbouring pixels at a time. The remaining
+// channels have a function of their own, since one function for both is slower for either. Elsewhere
+// a work-item has one tile of pixels and one or two channels, so that neighbours read neighbours.
 //
 // Packed weights have one block per LANES channels, and the last block is filled up with zeros:
 // bias [LANES], then [tap][LANES].
@@ -34,15 +35,19 @@ typedef struct {
 
 DEFINE_FUNCTION(JOIN(DTYPE, 16), activate_16, FUNCTION)
 DEFINE_FUNCTION(JOIN(DTYPE, 4), activate_4, FUNCTION)
+DEFINE_FUNCTION(JOIN(DTYPE, 2), activate_2, FUNCTION)
 DEFINE_FUNCTION(DTYPE, activate_1, FUNCTION)
 
 #define VECTOR_1 DTYPE
+#define VECTOR_2 JOIN(DTYPE, 2)
 #define VECTOR_4 JOIN(DTYPE, 4)
 #define VECTOR_16 JOIN(DTYPE, 16)
 #define LOAD_1(pointer) (*(pointer))
+#define LOAD_2(pointer) vload2(0, pointer)
 #define LOAD_4(pointer) vload4(0, pointer)
 #define LOAD_16(pointer) vload16(0, pointer)
 #define STORE_1(value, pointer) (*(pointer) = (value))
+#define STORE_2(value, pointer) vstore2(value, 0, pointer)
 #define STORE_4(value, pointer) vstore4(value, 0, pointer)
 #define STORE_16(value, pointer) vstore16(value, 0, pointer)
 
@@ -74,9 +79,11 @@ DEFINE_FUNCTION(DTYPE, activate_1, FUNCTION)
     }                                                                                         \
   }
 
-#if TAPS > 0
-
 #define COLUMNS ((TILE - 1) * STRIDE + TAPS)
+
+#ifdef ON_CPU
+
+#if TAPS > 0
 
 static inline void add_column(VECTOR_16 sums[TILE], const VECTOR_16 weights[TAPS],
                               const VECTOR_16 x, const int column) {
@@ -196,3 +203,78 @@ __kernel void depthwise_rest(__global const DTYPE* x, const ulong x_offset,
     }
   }
 }
+
+#else
+
+#if TAPS > 0
+// sums += a tile of N channels, whose input columns are loaded once for all pixels that use them.
+#define ADD_TILE(N, sums, x, in_row, in_column, weights)                                      \
+  UNROLL for (int tap = 0; tap < TAPS; ++tap) {                                               \
+    if ((uint)((in_row) + tap) < (uint)p.input_rows) {                                        \
+      VECTOR_##N row[TAPS];                                                                   \
+      UNROLL for (int i = 0; i < TAPS; ++i) {                                                 \
+        row[i] = LOAD_##N((weights) + (1 + tap * TAPS + i) * LANES);                          \
+      }                                                                                       \
+      __global const DTYPE* at = (x) + (((in_row) + tap) * p.x_row + (in_column) * p.x_pixel); \
+      UNROLL for (int column = 0; column < COLUMNS; ++column) {                               \
+        if ((uint)((in_column) + column) < (uint)p.input_columns) {                           \
+          const VECTOR_##N value = LOAD_##N(at + column * p.x_pixel);                         \
+          UNROLL for (int i = 0; i < TILE; ++i) {                                             \
+            const int tap_x = column - i * STRIDE;                                            \
+            if (tap_x >= 0 && tap_x < TAPS) sums[i] = fma(value, row[tap_x], sums[i]);        \
+          }                                                                                   \
+        }                                                                                     \
+      }                                                                                       \
+    }                                                                                         \
+  }
+#else
+#define ADD_TILE(N, sums, x, in_row, in_column, weights) \
+  ADD_TAPS(N, sums, pixels, x, in_row, in_column, weights)
+#endif
+
+// One tile of N channels from `channel` on. Work-items of dimension 1: tiles, row by row.
+#define DEPTHWISE_TILE(N, channel)                                                            \
+  {                                                                                           \
+    const int tiles = (p.output_columns + TILE - 1) / TILE;                                   \
+    const int tile = get_global_id(1);                                                        \
+    const int row = tile / tiles;                                                             \
+    if (row >= p.rows) return;                                                                \
+    const int column = (tile - row * tiles) * TILE;                                           \
+    const int pixels = p.output_columns - column;                                             \
+    const int image = row / p.output_rows;                                                    \
+    const int row_of_image = row - image * p.output_rows;                                     \
+    const int in_row = row_of_image * p.stride_y - p.pad_top;                                 \
+    const int in_column = column * p.stride_x - p.pad_left;                                   \
+    __global const DTYPE* block =                                                             \
+        weights + ((channel) / LANES * LANES * (1 + p.taps_y * p.taps_x) + (channel) % LANES); \
+    VECTOR_##N sums[TILE];                                                                    \
+    UNROLL for (int i = 0; i < TILE; ++i) sums[i] = LOAD_##N(block);                          \
+    ADD_TILE(N, sums, x + x_offset + (channel) + image * p.x_image, in_row, in_column, block) \
+    FINISH(N, sums, pixels,                                                                   \
+           residual + residual_offset + (channel) + image * p.residual_image +                \
+               row_of_image * p.residual_row + column * p.residual_pixel,                     \
+           y + y_offset + (channel) + image * p.y_image + row_of_image * p.y_row +            \
+               column * p.y_pixel)                                                            \
+  }
+
+// Whole blocks of channels. Work-items: pairs of channels, tiles.
+__kernel void depthwise(__global const DTYPE* x, const ulong x_offset,
+                        __global const DTYPE* weights, __global DTYPE* y, const ulong y_offset,
+                        __global const DTYPE* residual, const ulong residual_offset,
+                        const DepthwiseParameters p) {
+  const int channel = get_global_id(0) * 2;
+  if (channel >= p.channels / LANES * LANES) return;
+  DEPTHWISE_TILE(2, channel)
+}
+
+// The channels after the last whole block. Work-items: channels, tiles.
+__kernel void depthwise_rest(__global const DTYPE* x, const ulong x_offset,
+                             __global const DTYPE* weights, __global DTYPE* y,
+                             const ulong y_offset, __global const DTYPE* residual,
+                             const ulong residual_offset, const DepthwiseParameters p) {
+  const int channel = p.channels / LANES * LANES + get_global_id(0);
+  if (channel >= p.channels) return;
+  DEPTHWISE_TILE(1, channel)
+}
+
+#endif

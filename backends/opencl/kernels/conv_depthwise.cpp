@@ -46,6 +46,7 @@ struct DepthwiseLaunch {
   Kernel kernel;
   DepthwiseParameters parameters;
   Range global = {0};  ///< empty: there is nothing to do
+  Range local = {1};
 };
 
 struct OpenedDepthwise {
@@ -95,22 +96,38 @@ MatrixView ChannelMatrix(const OpCall& op) {
   return matrix;
 }
 
-/// `columns` is the number of neighbouring work-items, each of which loops over rows.
-Status OpenLaunch(const OpCall& op, const LoadedDepthwise& loaded, const char* function,
-                  int32_t columns, DepthwiseLaunch& launch) {
+/// A few work-items for each core, each of which has a block of channels, and loops over rows.
+void CutIntoRows(const DeviceTraits& traits, int32_t blocks, DepthwiseLaunch& launch) {
   DepthwiseParameters& p = launch.parameters;
-  p = ParametersOf(op);
-  const DeviceTraits& traits = loaded.device->traits();
-  // A graphics device wants many small work-items, a processor a few for each core.
-  int32_t runs = p.rows;
-  if (traits.is_cpu) {
-    constexpr int32_t kItemsPerCore = 16;
-    const int32_t wanted = kItemsPerCore * std::max(traits.compute_units, 2);
-    runs = std::min(p.rows, (wanted + columns - 1) / columns);
-  }
+  constexpr int32_t kItemsPerCore = 16;
+  const int32_t wanted = kItemsPerCore * std::max(traits.compute_units, 2);
+  const int32_t runs = std::min(p.rows, (wanted + blocks - 1) / blocks);
   p.rows_per_item = (p.rows + runs - 1) / runs;
-  launch.global = Range(static_cast<size_t>(columns),
+  launch.global = Range(static_cast<size_t>(blocks),
                         static_cast<size_t>((p.rows + p.rows_per_item - 1) / p.rows_per_item));
+}
+
+/// Many small work-items: a tile of one or two channels each.
+void CutIntoTiles(int32_t channels, int32_t channels_per_item, DepthwiseLaunch& launch) {
+  const DepthwiseParameters& p = launch.parameters;
+  constexpr int32_t kPixels = 4;  // TILE of conv_depthwise.cl
+  const int32_t tiles = (p.output_columns + kPixels - 1) / kPixels;
+  launch.global = Range(static_cast<size_t>(channels / channels_per_item),
+                        static_cast<size_t>(p.rows) * static_cast<size_t>(tiles));
+  launch.local = Range(16, 4);
+}
+
+/// `function` is for `channels` of the op's.
+Status OpenLaunch(const OpCall& op, const LoadedDepthwise& loaded, const char* function,
+                  int32_t channels, DepthwiseLaunch& launch) {
+  launch.parameters = ParametersOf(op);
+  const DeviceTraits& traits = loaded.device->traits();
+  const bool is_whole = channels % kDepthwiseLanes == 0;
+  if (traits.is_cpu) {
+    CutIntoRows(traits, is_whole ? channels / kDepthwiseLanes : 1, launch);
+  } else {
+    CutIntoTiles(channels, is_whole ? 2 : 1, launch);
+  }
   return launch.kernel.Create(loaded.program, function);
 }
 
@@ -139,13 +156,14 @@ Status ConvDepthwiseOpen(const KernelSetup& setup, void* shared, void** state) {
   TENON_ENSURE(opened != nullptr, kOutOfMemory, "no memory for an OpenCL kernel");
   opened->loaded = static_cast<const LoadedDepthwise*>(shared);
   const int32_t channels = setup.op.Output().dims[1];
-  const int32_t blocks = channels / kDepthwiseLanes;
-  if (blocks > 0) {
+  const int32_t rest = channels % kDepthwiseLanes;
+  if (channels > rest) {
     TENON_RETURN_IF_ERROR(
-        OpenLaunch(setup.op, *opened->loaded, "depthwise", blocks, opened->blocks));
+        OpenLaunch(setup.op, *opened->loaded, "depthwise", channels - rest, opened->blocks));
   }
-  if (channels % kDepthwiseLanes != 0) {
-    TENON_RETURN_IF_ERROR(OpenLaunch(setup.op, *opened->loaded, "depthwise_rest", 1, opened->rest));
+  if (rest != 0) {
+    TENON_RETURN_IF_ERROR(
+        OpenLaunch(setup.op, *opened->loaded, "depthwise_rest", rest, opened->rest));
   }
   *state = opened.release();
   return OkStatus();
@@ -162,7 +180,7 @@ Status ConvDepthwiseRun(const KernelCall& call) {
                               .Output()
                               .Input(In::kResidual)
                               .Value(launch->parameters)
-                              .Enqueue(launch->global, 1));
+                              .Enqueue(launch->global, launch->local));
   }
   return OkStatus();
 }

@@ -50,8 +50,7 @@ struct OpenedWinograd {
   WinogradPieces pieces;
   WinogradParameters input_parameters;
   WinogradParameters output_parameters;
-  TileLaunch alone_gemm;
-  TileLaunch merged_gemm;  ///< with other ops
+  TileLaunch gemm_launch;
 };
 
 /// G of Lavin and Gray: rows of the transform of a column of three weights.
@@ -120,7 +119,7 @@ TileProblem GemmProblem(const OpCall& op) {
   return problem;
 }
 
-void FillParameters(const OpCall& op, const char* variant, OpenedWinograd& opened) {
+void FillParameters(const OpCall& op, OpenedWinograd& opened) {
   const TileShape& shape = *opened.loaded->shape;
   const TileParameters conv = ConvParameters(op, shape);
   WinogradParameters& input = opened.input_parameters;
@@ -148,10 +147,8 @@ void FillParameters(const OpCall& op, const char* variant, OpenedWinograd& opene
   output.has_residual = conv.has_residual;
   output.a = conv.a;
   output.b = conv.b;
-  opened.alone_gemm.shape = &shape;
-  opened.merged_gemm.shape =
-      &MergedTile(FindTile(variant), GemmProblem(op), opened.loaded->device->traits().tiles());
-  TileParameters& gemm = opened.alone_gemm.parameters;
+  opened.gemm_launch.shape = &shape;
+  TileParameters& gemm = opened.gemm_launch.parameters;
   gemm.channels = conv.channels;
   gemm.outputs = opened.pieces.padded_outputs;
   gemm.blocks = conv.blocks;
@@ -161,7 +158,6 @@ void FillParameters(const OpCall& op, const char* variant, OpenedWinograd& opene
   const ActivationArguments none = ArgumentsOf({});
   gemm.a = none.a;
   gemm.b = none.b;
-  opened.merged_gemm.parameters = gemm;
 }
 
 Status RunPiece(const KernelCall& call, OpenedWinograd& opened, int32_t first, int32_t tiles) {
@@ -178,8 +174,7 @@ Status RunPiece(const KernelCall& call, OpenedWinograd& opened, int32_t first, i
           .Value(opened.input_parameters)
           .Enqueue({static_cast<size_t>(tiles), static_cast<size_t>(pieces.padded_inputs / kLanes)},
                    group));
-  const bool is_merged = static_cast<CommandQueue*>(call.queue)->group() != nullptr;
-  TileLaunch& gemm = is_merged ? opened.merged_gemm : opened.alone_gemm;
+  TileLaunch& gemm = opened.gemm_launch;
   gemm.parameters.pixels = tiles;
   gemm.parameters.x_group = tiles * pieces.padded_inputs;
   gemm.parameters.y_group = tiles * pieces.padded_outputs;
@@ -220,7 +215,7 @@ Status ConvWinogradLoad(const KernelSetup& setup, void** shared) {
   const PlainWeights plain(setup.op, In::kWeightsScale);
   const OpCall& op = plain.op();
   loaded->device = &device;
-  loaded->shape = &TileOf(GemmProblem(op), setup.variant, device.traits());
+  loaded->shape = &TileFor(setup.variant, GemmProblem(op), device.traits().tiles());
   TENON_RETURN_IF_ERROR(FindTileProgram(device, *loaded->shape, {}, false, &loaded->gemm_program));
   TENON_RETURN_IF_ERROR(device.FindProgram(
       "conv_winograd.cl", FunctionOption(op.AttributesAs<ConvAttributes>().activation),
@@ -240,7 +235,7 @@ Status ConvWinogradOpen(const KernelSetup& setup, void* shared, void** state) {
   TENON_ENSURE(opened != nullptr, kOutOfMemory, "no memory for an OpenCL kernel");
   opened->loaded = static_cast<const LoadedWinograd*>(shared);
   opened->pieces = WinogradPiecesOf(setup.op);
-  FillParameters(setup.op, setup.variant, *opened);
+  FillParameters(setup.op, *opened);
   const LoadedWinograd& loaded = *opened->loaded;
   TENON_RETURN_IF_ERROR(opened->input.Create(loaded.transform_program, "winograd_input"));
   TENON_RETURN_IF_ERROR(opened->gemm.Create(loaded.gemm_program, "gemm_tile"));

@@ -17,7 +17,7 @@ using In = MatMulInput;
 /// As in matmul_pack.cl.
 struct PackParameters {
   int32_t depth = 0, columns = 0;
-  int32_t width = 0;
+  int32_t width = 0, blocks = 0;
   int32_t group_step = 0, depth_step = 0, column_step = 0;
   int32_t has_bias = 0;
 };
@@ -27,7 +27,8 @@ struct OpenedMatMul {
   bool packs = false;  ///< the second factor, in every run
   Kernel pack;
   PackParameters pack_parameters;
-  Range pack_range = {1};
+  Range pack_global = {1};
+  Range pack_local = {1};
 };
 
 /// The second factor as groups of matrices, wherever its data are.
@@ -89,8 +90,16 @@ Status OpenPacking(const KernelSetup& setup, const LoadedTile& loaded, OpenedMat
   p.column_step = static_cast<int32_t>(factor.column_step);
   p.has_bias = factor.bias != nullptr ? 1 : 0;
   opened.packs = true;
-  opened.pack_range = Range(static_cast<size_t>(BlocksOf(factor.columns, *loaded.shape)),
-                            static_cast<size_t>(factor.groups));
+  p.blocks = BlocksOf(factor.columns, *loaded.shape);
+  const auto blocks = static_cast<size_t>(p.blocks);
+  const auto groups = static_cast<size_t>(factor.groups);
+  if (loaded.device->traits().is_cpu) {
+    opened.pack_global = Range(blocks, groups);
+  } else {
+    opened.pack_global =
+        Range(blocks * static_cast<size_t>(p.width), static_cast<size_t>(factor.depth) + 1, groups);
+    opened.pack_local = Range(32, 4);
+  }
   cl_program program = nullptr;
   TENON_RETURN_IF_ERROR(loaded.device->FindProgram("matmul_pack.cl", "", &program));
   return opened.pack.Create(program, "matmul_pack");
@@ -104,7 +113,9 @@ Status Pack(const KernelCall& call, OpenedMatMul& opened) {
   } else {
     launch.Input(In::kWeights);  // not read
   }
-  return launch.Workspace().Value(opened.pack_parameters).Enqueue(opened.pack_range, 1);
+  return launch.Workspace()
+      .Value(opened.pack_parameters)
+      .Enqueue(opened.pack_global, opened.pack_local);
 }
 
 }  // namespace
@@ -136,7 +147,7 @@ Status MatMulTileLoad(const KernelSetup& setup, void** shared) {
   const PlainWeights plain(setup.op, In::kWeightsScale);
   const OpCall& op = plain.op();
   loaded->device = static_cast<Device*>(setup.device);
-  loaded->shape = &TileOf(MatMulTileProblem(op), setup.variant, loaded->device->traits());
+  loaded->shape = &TileFor(setup.variant, MatMulTileProblem(op), loaded->device->traits().tiles());
   TENON_RETURN_IF_ERROR(FindTileProgram(*loaded->device, *loaded->shape,
                                         op.AttributesAs<MatMulAttributes>().activation, false,
                                         &loaded->program));
@@ -159,8 +170,9 @@ Status MatMulTileOpen(const KernelSetup& setup, void* shared, void** state) {
   const auto& loaded = *static_cast<const LoadedTile*>(shared);
   OpenedTile& tile = opened->tile;
   tile.loaded = &loaded;
-  SetLaunches(ParametersOf(setup.op, *loaded.shape), MatMulTileProblem(setup.op), setup.variant,
-              MatMulShapeOf(setup.op).groups, &tile);
+  tile.launch.shape = loaded.shape;
+  tile.launch.parameters = ParametersOf(setup.op, *loaded.shape);
+  CutIntoItems(loaded.device->traits(), MatMulShapeOf(setup.op).groups, &tile.launch);
   TENON_RETURN_IF_ERROR(tile.kernel.Create(loaded.program, "gemm_tile"));
   if (loaded.weights.memory() == nullptr) {
     TENON_RETURN_IF_ERROR(OpenPacking(setup, loaded, *opened));
@@ -181,7 +193,7 @@ Status MatMulTileRun(const KernelCall& call) {
     launch.Table(loaded.weights);
   }
   launch.Output();
-  const TileLaunch& how = opened.tile.For(call);
+  const TileLaunch& how = opened.tile.launch;
   if (how.parameters.has_residual != 0) {
     launch.Input(In::kBias);
   } else {

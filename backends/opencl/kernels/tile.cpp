@@ -41,27 +41,6 @@ Status FindTileProgram(Device& device, const TileShape& shape, const Activation&
   return device.FindProgram(TileFile(shape), TileOptions(shape, activation, any_layout), program);
 }
 
-const TileLaunch& OpenedTile::For(const KernelCall& call) const {
-  return static_cast<CommandQueue*>(call.queue)->group() != nullptr ? merged : alone;
-}
-
-const TileShape& TileOf(const TileProblem& problem, const char* variant,
-                        const DeviceTraits& traits) {
-  if (const TileShape* named = FindTile(variant)) return *named;
-  return DefaultTile(problem, traits.tiles(), traits.compute_units);
-}
-
-void SetLaunches(const TileParameters& parameters, const TileProblem& problem, const char* variant,
-                 int32_t groups, OpenedTile* opened) {
-  const DeviceTraits& traits = opened->loaded->device->traits();
-  opened->alone.shape = opened->loaded->shape;
-  opened->merged.shape = &MergedTile(FindTile(variant), problem, traits.tiles());
-  for (TileLaunch* launch : {&opened->alone, &opened->merged}) {
-    launch->parameters = parameters;
-    CutIntoItems(traits, groups, launch);
-  }
-}
-
 Status EnqueueTile(Launch& launch, const TileLaunch& how) {
   launch.Value(how.parameters);
   if (how.shape->IsLocal()) {

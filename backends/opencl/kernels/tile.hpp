@@ -38,20 +38,8 @@ struct TileLaunch {
 struct OpenedTile {
   const LoadedTile* loaded = nullptr;
   Kernel kernel;
-  TileLaunch alone;
-  TileLaunch merged;  ///< with other ops
-
-  [[nodiscard]] const TileLaunch& For(const KernelCall& call) const;
+  TileLaunch launch;
 };
-
-/// Chooses the tile of an op: `variant`, or the device's default.
-[[nodiscard]] const TileShape& TileOf(const TileProblem& problem, const char* variant,
-                                      const DeviceTraits& traits);
-
-/// Sets both ways of launching an op that `variant` names a tile for, or none (null). `groups` are
-/// those of the GEMM.
-void SetLaunches(const TileParameters& parameters, const TileProblem& problem, const char* variant,
-                 int32_t groups, OpenedTile* opened);
 
 /// Builds the program for tiles of this shape with this activation. `any_layout` is for conv_tile
 /// with an input whose channels need not be contiguous.
