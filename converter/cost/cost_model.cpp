@@ -151,7 +151,9 @@ OpTime AnalyticCostModel::TimeOf(const Graph& graph, const Op& op, const Unit& u
     time.compute +=
         TimeAtRate(static_cast<double>(work.elementary_ops), ElementaryRate(op, unit) * threads);
   }
-  if (constant_bytes_per_second_ > 0) {
+  // A device with memory of its own keeps its constants there.
+  const bool keeps_constants = unit.kind != "cpu" && unit.port_bytes_per_second > 0;
+  if (constant_bytes_per_second_ > 0 && !keeps_constants) {
     // A gather or slice of a constant reads only part of it.
     const int64_t constants = std::min(ConstantBytes(graph, op), work.bytes_read);
     time.bytes -= constants;

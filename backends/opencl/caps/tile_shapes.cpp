@@ -20,7 +20,7 @@ constexpr TileShape kLocalLarge = {"64x64-local", 64, 64, 1, 1, 16, 8, 4};
 constexpr TileShape kLocalUsual = {"32x32-local", 32, 32, 1, 2, 16, 4, 4};
 constexpr TileShape kLocalHalf = {"16x32-local", 16, 32, 1, 8, 16, 4, 4};
 constexpr TileShape kLocalSmall = {"8x32-local", 8, 32, 1, 8, 16, 2, 4};
-constexpr TileShape kLocalRow = {"1x32-local", 1, 32, 1, 32, 8, 1, 4};
+constexpr TileShape kLocalRow = {"1x32-local", 1, 32, 1, 16, 8, 1, 4};
 
 static_assert(kLocalLarge.width() == kRow.width());
 static_assert(kLocalUsual.width() == kWide.width() && kLocalHalf.width() == kWide.width() &&

@@ -13,9 +13,6 @@ namespace {
 
 /// Work-items of a group that reduces a row: as many as GPUs run in step, or twice as many.
 constexpr int kRowGroupItems = 64;
-/// What the largest tile in local memory takes (tile_shapes.cpp).
-constexpr size_t kTileItems = 256;
-constexpr size_t kTileBytes = size_t{20} << 10;
 
 template <typename T>
 T DeviceValue(cl_device_id device, cl_device_info parameter) {
@@ -77,6 +74,16 @@ std::vector<cl_device_id> DevicesOf(cl_platform_id platform) {
   return devices;
 }
 
+/// True if every tile in local memory finds as much as it takes.
+bool HasRoomForTiles(const DeviceTraits& traits) {
+  const Span<const TileShape> shapes = TileShapes();
+  return std::all_of(shapes.begin(), shapes.end(), [&](const TileShape& shape) {
+    return !shape.IsLocal() ||
+           (static_cast<size_t>(shape.local_floats()) * sizeof(float) <= traits.local_bytes &&
+            static_cast<size_t>(shape.items()) <= traits.most_work_items);
+  });
+}
+
 }  // namespace
 
 std::string DeviceText(cl_device_id device, cl_device_info parameter) {
@@ -117,9 +124,7 @@ DeviceTraits ReadTraits(cl_device_id device) {
       static_cast<size_t>(DeviceValue<cl_ulong>(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE));
   traits.local_bytes = static_cast<size_t>(DeviceValue<cl_ulong>(device, CL_DEVICE_LOCAL_MEM_SIZE));
   const auto local = DeviceValue<cl_device_local_mem_type>(device, CL_DEVICE_LOCAL_MEM_TYPE);
-  traits.has_local_memory = !traits.is_cpu && local == CL_LOCAL &&
-                            traits.local_bytes >= kTileBytes &&
-                            traits.most_work_items >= kTileItems;
+  traits.has_local_memory = !traits.is_cpu && local == CL_LOCAL && HasRoomForTiles(traits);
   return traits;
 }
 

@@ -245,8 +245,9 @@ __kernel void depthwise_rest(__global const DTYPE* x, const ulong x_offset,
     const int row_of_image = row - image * p.output_rows;                                     \
     const int in_row = row_of_image * p.stride_y - p.pad_top;                                 \
     const int in_column = column * p.stride_x - p.pad_left;                                   \
+    const uint lane = (uint)(channel) % LANES;                                                \
     __global const DTYPE* block =                                                             \
-        weights + ((channel) / LANES * LANES * (1 + p.taps_y * p.taps_x) + (channel) % LANES); \
+        weights + (((channel) - lane) * (1 + p.taps_y * p.taps_x) + lane);                    \
     VECTOR_##N sums[TILE];                                                                    \
     UNROLL for (int i = 0; i < TILE; ++i) sums[i] = LOAD_##N(block);                          \
     ADD_TILE(N, sums, x + x_offset + (channel) + image * p.x_image, in_row, in_column, block) \

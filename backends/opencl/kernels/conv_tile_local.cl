@@ -58,25 +58,30 @@ typedef struct {
 
 // Where a work-item stands.
 typedef struct {
-  int item;   // of the work-group
-  int slice;  // of the depth
-  int within; // the slice: its number among the slice's work-items
-  int block;  // of weights
+  int item;    // of the work-group
+  int slice;   // of the depth
+  int within;  // the slice: its number among the slice's work-items
+  int block;   // of weights
   int group;
   int first_pixel;  // of the tile
   int load_depth, load_pixel;  // what it loads of x: the first, of those that are PIXEL_STEP apart
+  int pixel, output;           // the first of its sums, within the tile
 } Place;
 
 static inline Place find_place(const uint x, const uint y, const uint z) {
+  const uint item = x % GROUP_ITEMS;
+  const uint within = item % SLICE_ITEMS;
   Place at;
-  at.item = x % GROUP_ITEMS;
-  at.slice = at.item / SLICE_ITEMS;
-  at.within = at.item % SLICE_ITEMS;
+  at.item = item;
+  at.slice = item / SLICE_ITEMS;
+  at.within = within;
   at.block = x / GROUP_ITEMS;
   at.group = z;
   at.first_pixel = y * TILE_PIXELS;
-  at.load_depth = at.within % TILE_DEPTH;
-  at.load_pixel = at.within / TILE_DEPTH;
+  at.load_depth = within % TILE_DEPTH;
+  at.load_pixel = within / TILE_DEPTH;
+  at.pixel = within / ITEMS_X * ITEM_PIXELS;
+  at.output = within % ITEMS_X * ITEM_OUTPUTS;
   return at;
 }
 
@@ -100,8 +105,8 @@ static inline void share(__local DTYPE* operands, const DTYPE values[X_LOADS],
                          const int depth, const bool is_idle) {
   DTYPE loaded[WEIGHT_LOADS];
   UNROLL for (int i = 0; i < WEIGHT_LOADS; ++i) {
-    const int index = at->within + i * SLICE_ITEMS;
-    const bool is_there = !is_idle && first + index / TILE_WIDTH < depth;
+    const uint index = at->within + i * SLICE_ITEMS;
+    const bool is_there = !is_idle && first + (int)(index / TILE_WIDTH) < depth;
     loaded[i] = is_there ? weights[first * TILE_WIDTH + index] : 0.0f;
   }
   barrier(CLK_LOCAL_MEM_FENCE);  // the rows before have been used
@@ -117,9 +122,9 @@ static inline void share(__local DTYPE* operands, const DTYPE values[X_LOADS],
 }
 
 static inline void multiply(DTYPE sums[ITEM_PIXELS][ITEM_OUTPUTS], __local const DTYPE* operands,
-                            const int item_pixel, const int item_output) {
-  __local const DTYPE* x = operands + item_pixel;
-  __local const DTYPE* weights = operands + TILE_DEPTH * X_PITCH + item_output;
+                            const Place* at) {
+  __local const DTYPE* x = operands + at->pixel;
+  __local const DTYPE* weights = operands + TILE_DEPTH * X_PITCH + at->output;
   UNROLL for (int row = 0; row < TILE_DEPTH; ++row) {
     DTYPE value[ITEM_PIXELS];
     DTYPE weight[ITEM_OUTPUTS];
@@ -173,7 +178,6 @@ static inline void epilogue(const DTYPE sum, const int pixel, const int column,
 
 // Adds up what the slices have, and stores the tile.
 static inline void finish(DTYPE sums[ITEM_PIXELS][ITEM_OUTPUTS], __local DTYPE* memory,
-                          const int item_pixel, const int item_output,
                           __global const DTYPE* bias, __global DTYPE* y,
                           __global const DTYPE* residual, const Place* at, const bool is_gemm,
                           const bool is_idle, const TileParameters* p) {
@@ -182,14 +186,14 @@ static inline void finish(DTYPE sums[ITEM_PIXELS][ITEM_OUTPUTS], __local DTYPE* 
   if (!is_idle) {
     UNROLL for (int i = 0; i < ITEM_PIXELS; ++i) {
       UNROLL for (int o = 0; o < ITEM_OUTPUTS; ++o) {
-        memory[at->slice * SUM_FLOATS + (item_pixel + i) * TILE_WIDTH + item_output + o] =
+        memory[at->slice * SUM_FLOATS + (at->pixel + i) * TILE_WIDTH + at->output + o] =
             sums[i][o];
       }
     }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   if (is_idle) return;
-  for (int n = at->item; n < SUM_FLOATS; n += GROUP_ITEMS) {
+  for (uint n = at->item; n < SUM_FLOATS; n += GROUP_ITEMS) {
     DTYPE total = memory[n];
     for (int slice = 1; slice < TILE_SLICES; ++slice) total += memory[slice * SUM_FLOATS + n];
     epilogue(total, at->first_pixel + n / TILE_WIDTH, n % TILE_WIDTH, bias, y, residual, at,
@@ -199,7 +203,7 @@ static inline void finish(DTYPE sums[ITEM_PIXELS][ITEM_OUTPUTS], __local DTYPE* 
   if (is_idle) return;
   UNROLL for (int i = 0; i < ITEM_PIXELS; ++i) {
     UNROLL for (int o = 0; o < ITEM_OUTPUTS; ++o) {
-      epilogue(sums[i][o], at->first_pixel + item_pixel + i, item_output + o, bias, y, residual,
+      epilogue(sums[i][o], at->first_pixel + at->pixel + i, at->output + o, bias, y, residual,
                at, is_gemm, p);
     }
   }
@@ -229,8 +233,6 @@ __kernel void conv_tile(__global const DTYPE* x, const ulong x_offset,
     left[i] = (pixel - line * p.output_columns) * p.stride_x - p.pad_left;
     from[i] = image * p.x_image + top[i] * p.x_row + left[i] * p.x_pixel;
   }
-  const int item_pixel = at.within / ITEMS_X * ITEM_PIXELS;
-  const int item_output = at.within % ITEMS_X * ITEM_OUTPUTS;
   DTYPE sums[ITEM_PIXELS][ITEM_OUTPUTS];
   clear(sums);
   // All slices take as many steps, since all wait at the same barriers.
@@ -250,9 +252,9 @@ __kernel void conv_tile(__global const DTYPE* x, const ulong x_offset,
       values[i] = inside ? x[from[i] + offset] : 0.0f;
     }
     share(operands, values, bias + TILE_WIDTH, &at, first, depth, is_idle);
-    multiply(sums, operands, item_pixel, item_output);
+    multiply(sums, operands, &at);
   }
-  finish(sums, (__local DTYPE*)memory, item_pixel, item_output, bias,
+  finish(sums, (__local DTYPE*)memory, bias,
          y + y_offset + (size_t)at.group * p.y_group,
          residual + residual_offset + (size_t)at.group * p.residual_group, &at, false, is_idle,
          &p);
@@ -274,8 +276,6 @@ __kernel void gemm_tile(__global const DTYPE* x, const ulong x_offset,
   UNROLL for (int i = 0; i < X_LOADS; ++i) {
     from[i] = min(at.first_pixel + at.load_pixel + i * PIXEL_STEP, p.pixels - 1) * p.x_pixel;
   }
-  const int item_pixel = at.within / ITEMS_X * ITEM_PIXELS;
-  const int item_output = at.within % ITEMS_X * ITEM_OUTPUTS;
   DTYPE sums[ITEM_PIXELS][ITEM_OUTPUTS];
   clear(sums);
   for (int step = 0; step < p.channels; step += TILE_DEPTH * TILE_SLICES) {
@@ -287,9 +287,9 @@ __kernel void gemm_tile(__global const DTYPE* x, const ulong x_offset,
       values[i] = is_there ? x[from[i] + row * p.x_channel] : 0.0f;
     }
     share(operands, values, bias + TILE_WIDTH, &at, first, p.channels, is_idle);
-    multiply(sums, operands, item_pixel, item_output);
+    multiply(sums, operands, &at);
   }
-  finish(sums, (__local DTYPE*)memory, item_pixel, item_output, bias,
+  finish(sums, (__local DTYPE*)memory, bias,
          y + y_offset + (size_t)at.group * p.y_group,
          residual + residual_offset + (size_t)at.group * p.residual_group, &at, true, is_idle, &p);
 }

@@ -32,10 +32,11 @@ __kernel void lrn(__global DTYPE* y_buffer, const ulong y_offset, __global const
       i += VEC;
       continue;
     }
-    const int begin = max(-window.x, -(part.first + i));
-    const int end = min(window.y, dims.w - 1 - (part.first + i));
+    // Asked channel by channel: where the window was cut before the loop, a driver (NVIDIA
+    // 580.159) read beyond the last channel, of contiguous ones only.
     DTYPE sum = 0.0f;
-    for (int k = begin; k <= end; ++k) {
+    for (int k = -window.x; k <= window.y; ++k) {
+      if ((uint)(part.first + i + k) >= (uint)dims.w) continue;
       const DTYPE value = x[(i + k) * x_strides.w];
       sum += value * value;
     }

@@ -165,6 +165,16 @@ TEST_CASE("ParseBoard: a unit may name the instruction set whose kernels it runs
   }
 }
 
+TEST_CASE("ParseBoard: a graphics card's kernels are for OpenCL units alone") {
+  Json json = SmallBoard();
+  json["units"][0]["kernels"] = "gpu";
+  CheckRefused(json, "has 'kernels' \"gpu\", which only backend \"opencl\" has");
+  const auto board = LoadBoard("x86-64-gpu");
+  REQUIRE(board.ok());
+  CHECK(board->FindUnit("opencl")->kernel_set == "gpu");
+  CHECK(board->FindUnit("cpu")->kernel_set == "");
+}
+
 TEST_CASE("ParseBoard: a board has a space for constants") {
   Json board = SmallBoard();
   board["memory_spaces"][0]["constants"] = false;

@@ -233,6 +233,21 @@ TEST_CASE("AnalyticCostModel: constants that are staged or lie in the arena's sp
   }
 }
 
+TEST_CASE("AnalyticCostModel: a device with memory of its own keeps its constants there") {
+  Board board = Load("x86-64-gpu");
+  board.FindSpace("file")->bandwidth_bytes_per_second = 1;
+  const Graph graph = Parse(kProduct);
+  Unit unit = RoundUnit("gpu");
+  unit.kind = "gpu";
+  const auto compute = [&] {
+    return AnalyticCostModel(board).TimeOf(graph, ProducerOf(graph, "y"), unit).compute;
+  };
+  const Picoseconds from_file = compute();
+  unit.port_bytes_per_second = 1e9;
+  CHECK(from_file == 4 * (48 + 8) * Picoseconds{1'000'000'000'000});
+  CHECK(compute() < from_file / 1'000'000);
+}
+
 TEST_CASE("AnalyticCostModel: of a constant that is sliced only the part taken is read") {
   const Board board = Load("cortex-m55");
   const OpTime time = [&] {

@@ -56,6 +56,25 @@ output %y
   CHECK(least < wanted);
 }
 
+TEST_CASE("ChooseKernels: a graphics card convolves by tiles where other devices do as Winograd") {
+  for (const auto& [name, kernel] : {std::pair("x86-64-opencl", "opencl.conv.winograd"),
+                                     std::pair("x86-64-gpu", "opencl.conv.tile")}) {
+    CAPTURE(name);
+    Graph graph = Parsed(R"(graph g
+input %x: f32[1,32,56,56]
+const %w: f32[32,32,3,3] = random(1)
+%y = conv(%x, %w) {pads=[1,1,1,1]}
+output %y
+)");
+    const auto board = LoadBoard(name);
+    REQUIRE(board.ok());
+    KernelChoiceOptions options;
+    options.board = &*board;
+    REQUIRE(ChooseKernels(graph, options).ok());
+    CHECK(graph.op(graph.OpOrder()[0]).kernel == kernel);
+  }
+}
+
 TEST_CASE("ChooseKernels: portable_only takes the portable kernel of every op") {
   Graph graph = Parsed(kConv);
   KernelChoiceOptions options;
