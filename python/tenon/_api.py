@@ -139,7 +139,7 @@ class Session:
 class Stream:
     """Successive inputs of one plan, several under way at once. A context manager.
 
-    `mode`: "sequential", "pipeline" (a thread per stage), "inter" or "inter-intra"; each of the
+    `mode`: "sequential", "pipeline" (a thread per worker), "inter" or "inter-intra"; each of the
     `replicas` executes its inputs that way."""
 
     def __init__(self, plan: Plan, *, mode: str = "sequential", replicas: int = 1,

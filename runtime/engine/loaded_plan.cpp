@@ -96,6 +96,7 @@ Status LoadedPlan::Load(const PlanView& plan, size_t program, Span<const Backend
                static_cast<int64_t>(ScratchBytes(plan, program)));
   DescribeTensors(view_, program_, views);
   PlaceOps();
+  FindStages();
   TENON_RETURN_IF_ERROR(FindBackends(backends));
   for (;;) {
     size_t failed = kNoBackend;
@@ -171,6 +172,19 @@ void LoadedPlan::PlaceOps() {
     ops_[group[group.size() - 1]].is_awaited = is_awaited;
     ops_[group[0]].group_size = static_cast<uint8_t>(group.size());
     ops_[group[0]].group = static_cast<uint32_t>(g);
+  }
+}
+
+/// As the plan check has found them: the first workers of a pipeline are a stage each, those beyond
+/// are of the stage that their ops' segments are of.
+void LoadedPlan::FindStages() {
+  if (program_.mode() != static_cast<uint8_t>(ProgramMode::kPipeline)) return;
+  stages_ = program_.stage_count();
+  for (size_t worker = 0; worker < program_.worker_count(); ++worker) {
+    const bool helps = worker >= stages_;
+    const size_t stage =
+        helps ? program_.segment(ops_[program_.step(worker, 0).op].segment).stage : worker;
+    stage_of_worker_[worker] = static_cast<uint8_t>(stage);
   }
 }
 

@@ -79,6 +79,10 @@ class LoadedPlan {
   [[nodiscard]] const char* worker_name(size_t op) const {
     return program_.worker_name(ops_[op].worker);
   }
+  /// Of a pipeline, its stages; any other program is one stage.
+  [[nodiscard]] size_t stages() const { return stages_; }
+  /// The stage that a worker works for. The first of a stage is worker number `stage`.
+  [[nodiscard]] size_t stage_of_worker(size_t worker) const { return stage_of_worker_[worker]; }
   [[nodiscard]] int threads() const { return threads_; }
   [[nodiscard]] const Backend* backend(size_t index) const { return backends_[index]; }
   /// What the device made of a segment's code; null: the segment has none, or the CPU runs it.
@@ -112,6 +116,7 @@ class LoadedPlan {
 
   Status TakeState(Span<uint8_t> state);
   void PlaceOps();
+  void FindStages();
   Status FindBackends(Span<const Backend* const> backends);
   Status FindBackend(size_t index, const char* name, Span<const Backend* const> backends);
   bool Replace(size_t backend, const Status& reason);
@@ -141,6 +146,8 @@ class LoadedPlan {
   Span<BoundOp> fallback_ops_;
   Span<void*> codes_;   ///< by segment; empty where none has code
   Span<void*> groups_;  ///< by group; empty where none has a source
+  size_t stages_ = 1;
+  uint8_t stage_of_worker_[kMaxWorkers] = {};
   int threads_ = 1;
   int64_t packable_ = 0;  ///< elements of constants that may still be packed
   // By index of the plan's backends; "cpu" stands behind them if only fall-back kernels need it.

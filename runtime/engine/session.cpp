@@ -105,31 +105,34 @@ Status Session::Run(const RunOptions& options) {
   return status;
 }
 
+/// One input through all stages, one after the other: each may read what those before it have left
+/// in channels.
 Status Session::RunAll(const RunOptions& options) {
   for (WorkerRun& run : workers_) TENON_RETURN_IF_ERROR(run.Begin(options));
-  if (plan_->program().mode() == static_cast<uint8_t>(ProgramMode::kPipeline)) return RunStages();
-  // The plan check has proven that some worker can always go on, once its devices have.
-  for (bool all_started = false; !all_started;) {
-    bool progress = false;
-    // Devices first: what they are given runs beside all that follows.
-    if (plan_->has_devices()) TENON_RETURN_IF_ERROR(TakeTurn(/*of_devices=*/true, &progress));
-    TENON_RETURN_IF_ERROR(TakeTurn(/*of_devices=*/false, &progress));
-    if (!progress) TENON_RETURN_IF_ERROR(WaitForDevices());
-    all_started = true;
-    for (const WorkerRun& run : workers_) all_started &= run.all_started();
-  }
-  for (WorkerRun& run : workers_) TENON_RETURN_IF_ERROR(run.Finish());
+  for (size_t stage = 0; stage < plan_->stages(); ++stage) TENON_RETURN_IF_ERROR(RunStage(stage));
   return OkStatus();
 }
 
-/// One input through all stages, one after the other: each may read what those before it have left
-/// in channels.
-Status Session::RunStages() {
-  for (WorkerRun& run : workers_) {
-    while (!run.all_started()) TENON_RETURN_IF_ERROR(run.StartPiece());
-    TENON_RETURN_IF_ERROR(run.Finish());
+Status Session::RunStage(size_t stage) {
+  // The plan check has proven that some worker can always go on, once its devices have.
+  while (!HasStarted(stage)) {
+    bool progress = false;
+    // Devices first: what they are given runs beside all that follows.
+    if (plan_->has_devices()) TENON_RETURN_IF_ERROR(TakeTurn(stage, true, &progress));
+    TENON_RETURN_IF_ERROR(TakeTurn(stage, false, &progress));
+    if (!progress) TENON_RETURN_IF_ERROR(WaitForDevices(stage));
+  }
+  for (size_t worker = 0; worker < workers_.size(); ++worker) {
+    if (IsOf(stage, worker)) TENON_RETURN_IF_ERROR(workers_[worker].Finish());
   }
   return OkStatus();
+}
+
+bool Session::HasStarted(size_t stage) const {
+  for (size_t worker = 0; worker < workers_.size(); ++worker) {
+    if (IsOf(stage, worker) && !workers_[worker].all_started()) return false;
+  }
+  return true;
 }
 
 Session::Obstacle Session::FindObstacle(const WorkerRun& run, size_t worker) const {
@@ -148,8 +151,9 @@ Session::Obstacle Session::FindObstacle(const WorkerRun& run, size_t worker) con
 
 /// Every piece for a device that can be enqueued; or one piece of the CPU, after which there may be
 /// something for a device to do (all of them, where there are no devices).
-Status Session::TakeTurn(bool of_devices, bool* progress) {
+Status Session::TakeTurn(size_t stage, bool of_devices, bool* progress) {
   for (size_t worker = 0; worker < workers_.size(); ++worker) {
+    if (!IsOf(stage, worker)) continue;
     WorkerRun& run = workers_[worker];
     while (!run.all_started() && run.IsDeviceNext() == of_devices &&
            FindObstacle(run, worker) == Obstacle::kNone) {
@@ -162,9 +166,10 @@ Status Session::TakeTurn(bool of_devices, bool* progress) {
 }
 
 /// Waits for what keeps the first worker that only devices keep.
-Status Session::WaitForDevices() {
+Status Session::WaitForDevices(size_t stage) {
   const ProgramView& program = plan_->program();
   for (size_t worker = 0; worker < workers_.size(); ++worker) {
+    if (!IsOf(stage, worker)) continue;
     const WorkerRun& run = workers_[worker];
     if (run.all_started() || FindObstacle(run, worker) != Obstacle::kDevice) continue;
     for (size_t i = 0; i < program.step(worker, run.started()).wait_count; ++i) {

@@ -77,9 +77,13 @@ class Session {
 
   [[nodiscard]] Obstacle FindObstacle(const WorkerRun& run, size_t worker) const;
   Status RunAll(const RunOptions& options);
-  Status RunStages();
-  Status TakeTurn(bool of_devices, bool* progress);
-  Status WaitForDevices();
+  Status RunStage(size_t stage);
+  Status TakeTurn(size_t stage, bool of_devices, bool* progress);
+  Status WaitForDevices(size_t stage);
+  [[nodiscard]] bool HasStarted(size_t stage) const;
+  [[nodiscard]] bool IsOf(size_t stage, size_t worker) const {
+    return plan_->stage_of_worker(worker) == stage;
+  }
 
   const LoadedPlan* plan_ = nullptr;
   Addresses addresses_;

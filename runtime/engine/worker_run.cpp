@@ -420,15 +420,6 @@ void WorkerRun::Abandon() {
   if (status.code() == StatusCode::kDeadlineExceeded) plan_->Quarantine(backend_);
 }
 
-Status WorkerRun::RunAll(const RunOptions& options) {
-  TENON_RETURN_IF_ERROR(Begin(options));
-  Status status;
-  while (status.ok() && !all_started()) status = StartPiece();
-  if (status.ok()) status = Finish();
-  if (!status.ok()) Abandon();
-  return status;
-}
-
 Status WorkerRun::Failure(const Status& reason, size_t step) const {
   return reason.In(plan_->program().op(OpAt(step)).name).In(plan_->backend(backend_)->name);
 }

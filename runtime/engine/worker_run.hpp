@@ -25,8 +25,8 @@ namespace tenon {
 /// of the run (each piece is then waited for before the next begins).
 ///
 /// One thread at a time. Different workers of one program may run on different threads if each has
-/// its own WorkerRun and their Addresses are not moved meanwhile (Session: one for all; pipeline
-/// stages: one each). Allocates nothing after Open.
+/// its own WorkerRun and their Addresses are not moved meanwhile (Session: one for all; stages of
+/// pipelines: one each). Allocates nothing after Open.
 class WorkerRun {
  public:
   /// Bytes that `Open` needs.
@@ -72,9 +72,6 @@ class WorkerRun {
   /// After an error, of this worker or another: waits until the device, if any, touches no arena
   /// any more. What is left undone stays so.
   void Abandon();
-
-  /// Begin, every piece, Finish; Abandon after an error. For workers without waits (stages).
-  Status RunAll(const RunOptions& options);
 
   /// Heap bytes held by kernels for this worker, and by its queue.
   [[nodiscard]] size_t HeldBytes() const;

@@ -4,11 +4,13 @@
 // n, and the readers of its own channels with n - depth. That cannot deadlock: of all pairs (n, s)
 // that are not done take the one with the smallest n and, of those, the smallest s. It waits only
 // for pairs with the same n and a smaller s, since channels lead forward, or with a smaller n,
-// since they have a slot at least; all of those are done, and so is (n - 1, s).
+// since they have a slot at least; all of those are done, and so is (n - 1, s). A stage that has
+// started ends, since its workers wait for each other only, as other programs' do.
 //
 // Different inputs meet nowhere: an arena is used by one stage only, which works on one input after
-// the other, or is a channel's, where an input has its slot until all readers are done with it.
-// What happens to one input is checked as in other programs, with the order that channels give.
+// the other, or is a channel's, where an input has its slot until all readers are done with it: all
+// workers of the stages that read. What happens to one input is checked as in other programs, with
+// the order that channels give.
 #include "runtime/format/plan_check_workers.hpp"
 
 namespace tenon::plan_check {
@@ -18,19 +20,44 @@ size_t StageOf(const ProgramCheck& check, uint32_t segment) {
   return check.program.segment(segment).stage;
 }
 
-/// Stages are the workers in order; nobody waits but through channels.
-void CheckWorkers(const ProgramCheck& check) {
+/// Finds the stage of every worker: the first workers are one each, those beyond help that of their
+/// first op (CheckChannels looks at the others). False if one has none.
+bool FindStages(ProgramCheck& check) {
   const ProgramView& program = check.program;
-  bool are_stages = program.stage_count() == check.workers;
-  for (size_t i = 0; are_stages && i < check.workers; ++i) {
-    are_stages = program.stage_worker(i) == i;
+  const size_t stages = program.stage_count();
+  bool are_stages = stages <= check.workers;
+  for (size_t i = 0; are_stages && i < stages; ++i) are_stages = program.stage_worker(i) == i;
+  if (!are_stages) {
+    check.Fail(program.name(), "the stages of a pipeline are its first workers in order");
+    return false;
   }
-  if (!are_stages) check.Fail(program.name(), "the stages of a pipeline are its workers in order");
   for (size_t worker = 0; worker < check.workers; ++worker) {
+    size_t stage = worker;
+    if (worker >= stages) {
+      const bool has_steps = program.step_count(worker) > 0;
+      const uint32_t first = has_steps ? program.step(worker, 0).op : UINT32_MAX;
+      if (first >= check.ops) {
+        check.Fail(program.name(), "worker {0} begins with no op: it is of no stage", worker);
+        return false;
+      }
+      stage = StageOf(check, check.segment[first]);
+    }
+    check.stage_of_worker[worker] = static_cast<uint8_t>(stage);
+  }
+  return true;
+}
+
+/// Workers wait for those of their own stage, and stages only through channels.
+void CheckStageWaits(const ProgramCheck& check) {
+  const ProgramView& program = check.program;
+  for (size_t worker = 0; worker < check.workers; ++worker) {
+    const uint8_t stage = check.stage_of_worker[worker];
     for (size_t i = 0; i < program.step_count(worker); ++i) {
-      if (program.step(worker, i).wait_count > 0) {
-        check.Fail(program.name(), "step {0} of stage {1} waits: only channels order stages", i,
-                   worker);
+      for (size_t k = 0; k < program.step(worker, i).wait_count; ++k) {
+        const size_t other = program.wait(worker, i, k).worker;
+        if (other < check.workers && check.stage_of_worker[other] == stage) continue;
+        check.Fail(program.name(), "step {0} of stage {1} waits for another: only channels do", i,
+                   stage);
       }
     }
   }
@@ -78,7 +105,7 @@ void CheckUse(const ProgramCheck& check, size_t storage) {
       if (ring != 0) check.Fail(tensor.name, "an input or output in the arena of a channel");
       continue;
     }
-    const size_t stage = check.worker[op];
+    const size_t stage = check.stage_of_worker[check.worker[op]];
     if (ring == 0) {
       if (owner == kNoStage) owner = static_cast<uint8_t>(stage);
       if (owner != stage) {
@@ -104,7 +131,7 @@ bool CheckStages(ProgramCheck& check) {
     check.arena_channel[i] = 0;
   }
   if (check.is_pipeline) {
-    CheckWorkers(check);
+    if (FindStages(check)) CheckStageWaits(check);
     for (size_t i = 0; i < program.channel_count(); ++i) CheckChannel(check, i);
   } else if (program.channel_count() > 0) {
     check.Fail(program.name(), "channels in a program that is no pipeline");
@@ -121,7 +148,7 @@ void CheckChannels(ProgramCheck& check) {
   if (!check.is_pipeline) return;
   const ProgramView& program = check.program;
   for (uint32_t op = 0; op < check.ops; ++op) {
-    if (check.worker[op] != StageOf(check, check.segment[op])) {
+    if (check.stage_of_worker[check.worker[op]] != StageOf(check, check.segment[op])) {
       check.Fail(program.op(op).name, "op {0} is not run by the stage of its segment", op);
     }
   }

@@ -53,6 +53,18 @@ void Join(const ProgramCheck& check, uint32_t op, uint32_t* clock) {
   }
 }
 
+/// Merges into a clock that all workers of a stage have done. False if one of them has not.
+bool JoinStage(const ProgramCheck& check, size_t stage, const size_t* done, uint32_t* clock) {
+  const ProgramView& program = check.program;
+  for (size_t worker = 0; worker < check.workers; ++worker) {
+    if (check.stage_of_worker[worker] != stage) continue;
+    const size_t steps = program.step_count(worker);
+    if (done[worker] < steps) return false;
+    if (steps > 0) Join(check, program.step(worker, steps - 1).op, clock);
+  }
+  return true;
+}
+
 /// In a pipeline, a stage starts when those have done whose channels lead to it or past it. False
 /// if one of them has not.
 bool JoinStages(const ProgramCheck& check, size_t stage, const size_t* done, uint32_t* clock) {
@@ -61,9 +73,7 @@ bool JoinStages(const ProgramCheck& check, size_t stage, const size_t* done, uin
     const ChannelInfo channel = program.channel(i);
     const size_t from = program.segment(channel.from).stage;
     if (from >= stage || stage > program.segment(channel.to).stage) continue;
-    const size_t steps = program.step_count(from);
-    if (done[from] < steps) return false;
-    if (steps > 0) Join(check, program.step(from, steps - 1).op, clock);
+    if (!JoinStage(check, from, done, clock)) return false;
   }
   return true;
 }
@@ -83,7 +93,7 @@ void Advance(ProgramCheck& check, size_t worker, size_t* done, uint32_t* positio
     for (size_t v = 0; v < check.workers; ++v) {
       clock[v] = index > 0 ? check.ClockOf(program.step(worker, index - 1).op)[v] : kInputsSet;
     }
-    if (index == 0 && !JoinStages(check, worker, done, clock)) return;
+    if (index == 0 && !JoinStages(check, check.stage_of_worker[worker], done, clock)) return;
     // Ops that start together know only of what is done before the first of them.
     const uint32_t group = check.group[step.op];
     const uint32_t first = group == kNoGroup ? step.op : program.group(group).ops[0];

@@ -29,6 +29,7 @@ struct ProgramCheck : CheckedProgram {
   size_t segments = 0;
   size_t arenas = 0;
   bool is_pipeline = false;
+  uint8_t stage_of_worker[kMaxWorkers] = {};  ///< of a pipeline's; known once CheckStages passes
 
   // Accesses of storage s are [access_begin[s], access_begin[s + 1]): first those that write, then,
   // from reader_begin[s], those that read.

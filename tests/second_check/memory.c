@@ -161,9 +161,7 @@ static bool is_fallback_storage(struct memory* memory, uint32_t storage) {
   bool is_sound = workspaces == end - begin && writing_segment(memory, storage) != NOTHING;
   for (uint32_t i = begin; i < end && is_sound; ++i) {
     is_sound = region_of(memory->program, memory->uses[i].tensor).is_distinct;
-    for (uint32_t k = i + 1; k < end; ++k) {
-      is_sound &= memory->uses[k].op != memory->uses[i].op;
-    }
+    for (uint32_t k = i + 1; k < end; ++k) is_sound &= memory->uses[k].op != memory->uses[i].op;
   }
   return is_sound ||
          refuse(memory->program, SECOND_OVERLAP, "shares a fall-back workspace, storage", storage);

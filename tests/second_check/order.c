@@ -32,16 +32,18 @@ static void put_behind(struct program* program, uint32_t op, uint32_t earlier) {
   before[leader / 64] |= (uint64_t)1 << (leader % 64);
 }
 
-/* A stage of a pipeline starts when those have done whose channels lead to it or past it. */
+/* A stage starts when all workers of those have done whose channels lead to it or past it. */
 static bool start_stage(struct program* program, uint32_t stage, const uint32_t* done,
                         uint32_t op) {
   for (uint32_t i = 0; i < program->channel_list.count; ++i) {
     const uint32_t from = program->segments[program->channels[i].from].stage;
     const uint32_t to = program->segments[program->channels[i].to].stage;
-    const uint32_t steps = program->steps[from].count;
-    if (from >= stage || stage > to || steps == 0) continue;
-    if (done[from] < steps) return false;
-    put_behind(program, op, step_op(program, from, steps - 1));
+    for (uint32_t w = 0; from < stage && stage <= to && w < program->worker_list.count; ++w) {
+      const uint32_t steps = program->steps[w].count;
+      if (program->stage_of[w] != from || steps == 0) continue;
+      if (done[w] < steps) return false;
+      put_behind(program, op, step_op(program, w, steps - 1));
+    }
   }
   return true;
 }
@@ -59,13 +61,10 @@ static bool run_step(struct program* program, uint32_t worker, uint32_t* done) {
   for (uint32_t k = 0; k < waits.count; ++k) {
     const uint32_t other = struct_word(program, waits, k, 2, 0) & 0xFFFF;
     if (struct_word(program, waits, k, 2, 1) >= done[other]) return false;
-  }
-  if (step == 0 && !start_stage(program, worker, done, op)) return false;
-  if (step > 0) put_behind(program, op, step_op(program, worker, step - 1));
-  for (uint32_t k = 0; k < waits.count; ++k) {
-    const uint32_t other = struct_word(program, waits, k, 2, 0) & 0xFFFF;
     put_behind(program, op, step_op(program, other, struct_word(program, waits, k, 2, 1)));
   }
+  if (step == 0 && !start_stage(program, program->stage_of[worker], done, op)) return false;
+  if (step > 0) put_behind(program, op, step_op(program, worker, step - 1));
   ++done[worker];
   return true;
 }

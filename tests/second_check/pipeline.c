@@ -1,5 +1,5 @@
-/* Stages are the workers in order, channels lead forward through rings of their own, and whatever
- * two stages use is in one. */
+/* Stages are the first workers in order, and others help one each; channels lead forward through
+ * rings of their own, and whatever two stages use is in one. */
 #include "tests/second_check/memory.h"
 
 static uint32_t stage_of(const struct program* program, uint32_t segment) {
@@ -8,23 +8,24 @@ static uint32_t stage_of(const struct program* program, uint32_t segment) {
 
 static bool check_stages(struct program* program) {
   const struct flat* flat = program->flat;
-  if (program->stage_list.count != program->worker_list.count) {
-    return refuse(program, SECOND_ORDER, "stages are the workers", program->stage_list.count);
-  }
-  for (uint32_t i = 0; i < program->worker_list.count; ++i) {
-    if (flat_value(flat, flat_table(flat, program->stage_list, i), 0, 2, 0) != i) {
-      return refuse(program, SECOND_ORDER, "stages are the workers in order, unlike stage", i);
+  const uint32_t stages = program->stage_list.count;
+  for (uint32_t i = 0; i < program->worker_list.count || i < stages; ++i) {
+    if (i < stages ? flat_value(flat, flat_table(flat, program->stage_list, i), 0, 2, 0) != i
+                   : program->steps[i].count == 0) {
+      return refuse(program, SECOND_ORDER, "of no stage, or of another, is worker", i);
     }
-    for (uint32_t step = 0; step < program->steps[i].count; ++step) {
-      if (step_waits(program, i, step).count > 0) {
-        return refuse(program, SECOND_ORDER, "only channels order stages, unlike step", step);
-      }
-    }
+    program->stage_of[i] =
+        i < stages ? i : stage_of(program, program->ops[step_op(program, i, 0)].segment);
   }
   for (uint32_t i = 0; i < program->op_list.count; ++i) {
-    if (program->ops[i].worker != stage_of(program, program->ops[i].segment)) {
-      return refuse(program, SECOND_ORDER, "op is not run by its segment's stage", i);
+    const struct op* op = &program->ops[i];
+    const struct list waits = step_waits(program, op->worker, op->step);
+    bool is_inside = program->stage_of[op->worker] == stage_of(program, op->segment);
+    for (uint32_t k = 0; k < waits.count; ++k) {
+      const uint32_t other = struct_word(program, waits, k, 2, 0) & 0xFFFF;
+      is_inside &= program->stage_of[other] == program->stage_of[op->worker];
     }
+    if (!is_inside) return refuse(program, SECOND_ORDER, "only channels lead elsewhere: op", i);
   }
   return true;
 }
@@ -58,7 +59,7 @@ static bool check_use(struct program* program, const struct use* use) {
     return ring == NOTHING ||
            refuse(program, SECOND_OVERLAP, "port in a ring: tensor", use->tensor);
   }
-  const uint32_t stage = program->ops[use->op].worker;
+  const uint32_t stage = program->stage_of[program->ops[use->op].worker];
   if (ring == NOTHING) {
     if (arena->stage == NOTHING) arena->stage = stage;
     return arena->stage == stage ||

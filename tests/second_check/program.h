@@ -60,6 +60,7 @@ struct program {
   struct list arena_list, storage_list, tensor_list, op_list, worker_list, segment_list;
   struct list channel_list, stage_list, input_list, output_list, state_list, group_list;
   struct list steps[MOST_WORKERS];
+  uint32_t stage_of[MOST_WORKERS]; /* of a pipeline's workers */
   struct arena* arenas;
   struct storage* storages;
   struct tensor* tensors;

@@ -63,7 +63,8 @@ class Lane {
 /// own. Errors: as Session::Open's; kOutOfMemory.
 Status OpenSequentialLane(const LoadedPlan& plan, bool is_first, std::unique_ptr<Lane>* lane);
 
-/// Each stage by itself, on the ring slots of its input; for programs of mode `pipeline`.
+/// Each stage by itself, on the ring slots of its input; for programs of mode `pipeline`. A stage
+/// with several workers has threads of its own for all but the first.
 Status OpenPipelineLane(const LoadedPlan& plan, bool is_first, std::unique_ptr<Lane>* lane);
 
 /// A thread per worker of the program, each going on as far as its waits allow. What they leave

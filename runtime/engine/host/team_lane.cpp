@@ -10,9 +10,9 @@ namespace {
 class TeamLane final : public Lane {
  public:
   Status Open(const LoadedPlan& plan, bool is_first, bool idle_help) {
-    TENON_RETURN_IF_ERROR(workers_.Open(plan, /*own_addresses=*/false, is_first, !idle_help));
+    TENON_RETURN_IF_ERROR(workers_.Open(plan, is_first, !idle_help));
     ResetStates();
-    return team_.Open(plan, &workers_, idle_help);
+    return team_.Open(plan, &workers_, /*stage=*/0, idle_help);
   }
 
   Status Run(size_t, uint64_t, const StreamRequest& request, const RunOptions& options) override {

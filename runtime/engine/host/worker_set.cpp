@@ -23,8 +23,7 @@ WorkerSet::~WorkerSet() {
   }
 }
 
-Status WorkerSet::Open(const LoadedPlan& plan, bool own_addresses, bool is_first,
-                       bool kernel_threads) {
+Status WorkerSet::Open(const LoadedPlan& plan, bool is_first, bool kernel_threads) {
   TENON_RETURN_IF_ERROR(arenas_.Allocate(plan));
   const size_t count = plan.program().worker_count();
   workers_.reset(new (std::nothrow) Worker[count]());
@@ -33,15 +32,15 @@ Status WorkerSet::Open(const LoadedPlan& plan, bool own_addresses, bool is_first
   count_ = count;
   for (size_t i = 0; i < count; ++i) {
     Worker& worker = workers_[i];
-    if (own_addresses || i == 0) {
+    const size_t stage = plan.stage_of_worker(i);
+    if (stage == i) {
       TENON_RETURN_IF_ERROR(Allocate(worker.addresses_state, Addresses::StateBytes(plan)));
       TENON_RETURN_IF_ERROR(
           worker.addresses.Open(plan, arenas_.bases(), worker.addresses_state.bytes()));
     }
     TENON_RETURN_IF_ERROR(Allocate(worker.state, WorkerRun::StateBytes(plan, i)));
-    const Addresses& addresses = own_addresses ? worker.addresses : workers_[0].addresses;
     worker.is_open = true;  // Close is due even where Open fails
-    TENON_RETURN_IF_ERROR(worker.run.Open(plan, i, addresses, worker.state.bytes()));
+    TENON_RETURN_IF_ERROR(worker.run.Open(plan, i, addresses(stage), worker.state.bytes()));
     const bool has_own = kernel_threads && plan.threads() > 1 && (i > 0 || !is_first);
     if (has_own) worker.kernel_threads.Make(plan);
     worker.run.SetRunners(worker.kernel_threads.runners());

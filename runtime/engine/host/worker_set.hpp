@@ -20,16 +20,15 @@ class WorkerSet {
   /// If a device still works on the arenas, they are never freed.
   ~WorkerSet();
 
-  /// `plan` is borrowed. With `own_addresses` each worker has its own (stages work on different
-  /// inputs), otherwise all have worker 0's. With `is_first` worker 0 uses the plan's threads for
-  /// kernels; all others have their own. Without `kernel_threads` none has any. Errors:
-  /// WorkerRun::Open's, kOutOfMemory.
-  Status Open(const LoadedPlan& plan, bool own_addresses, bool is_first,
-              bool kernel_threads = true);
+  /// `plan` is borrowed. The workers of a stage share addresses; stages have their own, since they
+  /// work on different inputs. With `is_first` worker 0 uses the plan's threads for kernels; all
+  /// others have their own. Without `kernel_threads` none has any. Errors: WorkerRun::Open's,
+  /// kOutOfMemory.
+  Status Open(const LoadedPlan& plan, bool is_first, bool kernel_threads = true);
 
   [[nodiscard]] size_t count() const { return count_; }
   [[nodiscard]] WorkerRun& run(size_t worker) { return workers_[worker].run; }
-  [[nodiscard]] Addresses& addresses(size_t worker) { return workers_[worker].addresses; }
+  [[nodiscard]] Addresses& addresses(size_t stage) { return workers_[stage].addresses; }
   void SetNoticeSink(const NoticeSink& sink);
 
   /// Writable bytes: of the arenas, and of all else.
@@ -40,7 +39,7 @@ class WorkerSet {
   struct Worker {
     HostMemory state;
     HostMemory addresses_state;
-    Addresses addresses;
+    Addresses addresses;  ///< of a stage, at its first worker; the others have none
     KernelThreads kernel_threads;
     WorkerRun run;
     bool is_open = false;

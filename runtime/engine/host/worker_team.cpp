@@ -12,22 +12,27 @@ constexpr int kSpinsPerLook = 64;
 
 }  // namespace
 
-Status WorkerTeam::Open(const LoadedPlan& plan, WorkerSet* workers, bool idle_help) {
+Status WorkerTeam::Open(const LoadedPlan& plan, WorkerSet* workers, size_t stage, bool idle_help) {
   plan_ = &plan;
   workers_ = workers;
   has_help_ = idle_help;
+  size_t own[kMaxWorkers] = {};
+  for (size_t worker = 0; worker < workers->count(); ++worker) {
+    if (plan.stage_of_worker(worker) == stage) own[count_++] = worker;
+  }
   const auto threads = static_cast<size_t>(plan.threads());
-  const size_t helpers = idle_help && threads > workers->count() ? threads - workers->count() : 0;
-  const size_t members = workers->count() + helpers;
+  const size_t members = idle_help && threads > count_ ? threads : count_;
   members_.reset(new (std::nothrow) Member[members]());
   TENON_ENSURE(members_ != nullptr, kOutOfMemory, "no memory for a team of {0}",
                static_cast<int64_t>(members));
-  count_ = workers->count();
+  for (size_t i = 0; i < count_; ++i) {
+    members_[i].worker = own[i];
+    member_of_worker_[own[i]] = &members_[i];
+  }
   if (idle_help) ShareOps(members);
   for (; started_ < members; ++started_) {
     Member& member = members_[started_];
     member.team = this;
-    member.worker = started_;
     if (started_ == 0) continue;
     TENON_RETURN_IF_ERROR(member.thread.Start(
         [](void* context) {
@@ -46,7 +51,7 @@ void WorkerTeam::ShareOps(size_t threads) {
     const Backend* backend = plan_->backend(i);
     if (backend != nullptr && backend->make_runner != nullptr) runners_[i] = runner;
   }
-  for (size_t i = 0; i < workers_->count(); ++i) workers_->run(i).SetRunners(runners_);
+  for (size_t i = 0; i < count_; ++i) workers_->run(members_[i].worker).SetRunners(runners_);
 }
 
 void WorkerTeam::Close() {
@@ -78,7 +83,7 @@ void WorkerTeam::HelperLoop() {
 }
 
 void WorkerTeam::MemberLoop(Member& member) {
-  if (member.worker >= count_) return HelperLoop();
+  if (member.worker == kHelper) return HelperLoop();
   for (uint64_t round = 1;; ++round) {
     AwaitOrHelp([&] { return round_ >= round || is_stopping_; });
     if (is_stopping_) return;
@@ -88,19 +93,21 @@ void WorkerTeam::MemberLoop(Member& member) {
   }
 }
 
-/// Once a worker has failed, the others stop, since what they would wait for may never happen.
+/// Once a worker has failed, the others stop, since what they would wait for may never happen. One
+/// that has not even begun, as its device is not used any more, has nothing under way.
 void WorkerTeam::Execute(Member& member) {
-  member.status = ExecuteSteps(member);
+  member.status = workers_->run(member.worker).Begin(options_);
+  const bool has_begun = member.status.ok();
+  if (has_begun) member.status = ExecuteSteps(member);
   if (!member.status.ok()) {
     has_failed_ = true;
     Wake();
   }
-  if (has_failed_) workers_->run(member.worker).Abandon();
+  if (has_failed_ && has_begun) workers_->run(member.worker).Abandon();
 }
 
 Status WorkerTeam::ExecuteSteps(Member& member) {
   WorkerRun& run = workers_->run(member.worker);
-  TENON_RETURN_IF_ERROR(run.Begin(options_));
   while (!run.all_started()) {
     const size_t step = run.started();
     if (!AreWaitsMet(member, step)) {
@@ -136,7 +143,7 @@ bool WorkerTeam::AreWaitsMet(const Member& member, size_t step) const {
   const StepInfo info = program.step(member.worker, step);
   for (size_t i = 0; i < info.wait_count; ++i) {
     const WaitInfo wait = program.wait(member.worker, step, i);
-    if (members_[wait.worker].done <= wait.step) return false;
+    if (member_of_worker_[wait.worker]->done <= wait.step) return false;
   }
   return true;
 }

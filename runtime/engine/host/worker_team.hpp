@@ -1,4 +1,5 @@
-// Runs the workers of a program concurrently, one thread each, for one input at a time.
+// Runs the workers of a stage concurrently, one thread each, for one input at a time. A program
+// that is no pipeline is one stage.
 #pragma once
 
 #include <atomic>
@@ -25,11 +26,11 @@ class WorkerTeam {
   WorkerTeam& operator=(const WorkerTeam&) = delete;
   ~WorkerTeam() { Close(); }
 
-  /// Starts a thread for every worker but the first, which runs on the caller's. With `idle_help`,
-  /// workers that wait share the ops of others, and so do threads that do nothing else, where the
-  /// plan was loaded with more threads than it has workers. Arguments are borrowed until Close.
-  /// Errors: kOutOfMemory.
-  Status Open(const LoadedPlan& plan, WorkerSet* workers, bool idle_help);
+  /// Starts a thread for every worker of `stage` but the first, which runs on the caller's. With
+  /// `idle_help`, workers that wait share the ops of others, and so do threads that do nothing
+  /// else, where the plan was loaded with more threads than it has workers. Arguments are borrowed
+  /// until Close. Errors: kOutOfMemory.
+  Status Open(const LoadedPlan& plan, WorkerSet* workers, size_t stage, bool idle_help);
   void Close();
 
   /// One input. Where several workers fail, the error is that of the first of them by index. One
@@ -39,9 +40,12 @@ class WorkerTeam {
   [[nodiscard]] size_t extra_threads() const { return started_ > 0 ? started_ - 1 : 0; }
 
  private:
+  /// In place of a worker: the member only helps.
+  static constexpr size_t kHelper = SIZE_MAX;
+
   struct alignas(64) Member {
     WorkerTeam* team = nullptr;
-    size_t worker = 0;
+    size_t worker = kHelper;
     std::atomic<size_t> done{0};  ///< steps that others may rely on
     Status status;
     Thread thread;
@@ -63,8 +67,9 @@ class WorkerTeam {
   const LoadedPlan* plan_ = nullptr;
   WorkerSet* workers_ = nullptr;
   std::unique_ptr<Member[]> members_;
-  size_t count_ = 0;    ///< workers: the first members
-  size_t started_ = 0;  ///< members; those beyond the workers help
+  Member* member_of_worker_[kMaxWorkers] = {};  ///< null: of another stage
+  size_t count_ = 0;                            ///< workers: the first members
+  size_t started_ = 0;                          ///< members; those beyond the workers help
   RunOptions options_;
   std::atomic<uint64_t> round_{0};  ///< grows with every run
   std::atomic<size_t> busy_{0};     ///< threads that have not ended this run

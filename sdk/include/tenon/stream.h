@@ -16,16 +16,16 @@ typedef struct tenon_stream tenon_stream;
 
 typedef enum tenon_stream_mode {
   TENON_STREAM_SEQUENTIAL = 0,  /* one thread, one input at a time */
-  TENON_STREAM_PIPELINE = 1,    /* a thread per stage, the stages on successive inputs, in order */
+  TENON_STREAM_PIPELINE = 1,    /* a thread per worker, the stages on successive inputs, in order */
   TENON_STREAM_INTER = 2,       /* one input at a time, a thread per worker of the plan */
   TENON_STREAM_INTER_INTRA = 3, /* the same, and threads that wait share the ops of the others */
   TENON_STREAM_MODE_LARGEST_ = 0x7FFFFFFF /* no mode: any int fits, so wrong ones can be refused */
 } tenon_stream_mode;
 
-/* All zero: one replica, sequential. A stream has its replicas times stages (pipeline) or workers
- * (inter) threads; each of them shares ops between as many threads as tenon_plan_open was given,
- * except in mode inter-intra, where the workers' threads are all there is. So to stay within a
- * budget, open the plan with the budget divided by the stream's threads. */
+/* All zero: one replica, sequential. A stream has its replicas times the program's workers
+ * (pipeline, inter) threads; each of them shares ops between as many threads as tenon_plan_open was
+ * given, except in mode inter-intra, where the workers' threads are all there is. So to stay within
+ * a budget, open the plan with the budget divided by the stream's threads. */
 typedef struct tenon_stream_options {
   tenon_stream_mode mode;
   size_t replicas;    /* 0: 1 */

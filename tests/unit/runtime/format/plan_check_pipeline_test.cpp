@@ -17,13 +17,13 @@ TEST_CASE("CheckPlan: channels and rings are for pipelines") {
   CHECK(Says(spec, "arena 0: memory space, size, alignment or slots"));
 }
 
-TEST_CASE("CheckPlan: the stages of a pipeline are its workers") {
+TEST_CASE("CheckPlan: the stages of a pipeline are its first workers") {
   PlanSpec spec = Pipeline();
   std::swap(spec.stages[0], spec.stages[1]);
-  CHECK(Says(spec, "the stages of a pipeline are its workers in order"));
+  CHECK(Says(spec, "the stages of a pipeline are its first workers in order"));
   spec = Pipeline();
   spec.workers.emplace_back();
-  CHECK(Says(spec, "the stages of a pipeline are its workers in order"));
+  CHECK(Says(spec, "worker 3 begins with no op: it is of no stage"));
   spec.stages.push_back(3);  // a stage without steps does no harm
   CHECK(Check(spec) == "");
   spec = Pipeline();
@@ -34,7 +34,55 @@ TEST_CASE("CheckPlan: the stages of a pipeline are its workers") {
 TEST_CASE("CheckPlan: the stages of a pipeline wait through channels only") {
   PlanSpec spec = Pipeline();
   spec.workers[1][0].waits = {{0, 0}};
-  CHECK(Says(spec, "step 0 of stage 1 waits"));
+  CHECK(Says(spec, "step 0 of stage 1 waits for another"));
+  spec = HelpedPipeline();
+  spec.workers[3][1].waits = {{1, 0}, {0, 0}};
+  CHECK(Says(spec, "step 1 of stage 1 waits for another"));
+  spec = HelpedPipeline();
+  spec.workers[2][0].waits = {{3, 0}};
+  CHECK(Says(spec, "step 0 of stage 2 waits for another"));
+}
+
+TEST_CASE("CheckPlan: the workers of a stage wait for each other") {
+  CHECK(Check(HelpedPipeline()) == "");
+  PlanSpec spec = HelpedPipeline();
+  spec.workers[1][0].waits.clear();
+  CHECK(Says(spec, "before all of it is written"));
+  spec = HelpedPipeline();
+  spec.workers[1][1].waits = {{3, 0}};  // too early a copy
+  CHECK(Says(spec, "before all of it is written"));
+  spec = HelpedPipeline();
+  spec.workers[3][1].waits.clear();  // the second copy over the first
+  CHECK(Says(spec, "is alive on the same bytes"));
+  spec = HelpedPipeline();
+  spec.workers[3][0].waits = {{1, 1}};
+  CHECK(Says(spec, "waits forever"));
+}
+
+TEST_CASE("CheckPlan: a worker beyond the stages helps one of them") {
+  PlanSpec spec = HelpedPipeline();
+  spec.segments.push_back({{6}, 0, 0, {}, {}});  // its second op in another stage's segment
+  spec.segments[3].ops = {5};
+  CHECK(Says(spec, "op 6 is not run by the stage of its segment"));
+  spec = HelpedPipeline();
+  std::swap(spec.workers[1], spec.workers[3]);  // which of them comes first is not fixed
+  std::swap(spec.segments[1], spec.segments[3]);
+  spec.channels[1].to = spec.channels[2].from = 3;
+  for (std::vector<StepSpec>& steps : spec.workers) {
+    for (StepSpec& step : steps) {
+      for (WaitInfo& wait : step.waits) wait.worker = wait.worker == 1 ? 3 : 1;
+    }
+  }
+  CHECK(Check(spec) == "");
+}
+
+TEST_CASE("CheckPlan: a stage has done an input when all its workers have") {
+  CHECK(Check(HelperHandsOn()) == "");
+  PlanSpec spec = HelperHandsOn();
+  spec.ops[7].inputs.push_back(spec.ops[2].inputs[0]);  // it too begins after the first stage
+  CHECK(Check(spec) == "");
+  spec.channels.erase(spec.channels.begin(), spec.channels.begin() + 2);
+  CHECK_FALSE(Check(spec).empty());
 }
 
 TEST_CASE("CheckPlan: channels lead to later stages") {

@@ -132,4 +132,39 @@ inline PlanSpec Pipeline() {
   return spec;
 }
 
+/// The same, with a worker that copies a constant for each op of the second stage, to the same
+/// bytes: the second copy waits until the first has been read.
+inline PlanSpec HelpedPipeline() {
+  PlanSpec spec = Pipeline();
+  spec.sections.push_back({std::vector<uint8_t>(128, 1), 64});
+  std::vector<uint32_t> copies;
+  for (const uint64_t at : {0, 64}) {
+    const auto storage = static_cast<uint32_t>(spec.storages.size());
+    spec.storages.push_back({at, 64, true, 0});
+    const uint32_t constant = spec.AddTensor(storage, {16});
+    copies.push_back(spec.AddBuffer(128, 16));
+    spec.storages.back().index = 1;
+    spec.AddOp({constant}, {copies.back()}, 3, {}, 3);
+  }
+  spec.segments[3].stage = 1;
+  spec.workers[3][1].waits = {{1, 0}};
+  for (size_t i = 0; i < 2; ++i) {
+    spec.ops[2 + i].inputs.push_back(static_cast<int32_t>(copies[i]));
+    spec.workers[1][i].waits = {{3, static_cast<uint32_t>(i)}};
+  }
+  return spec;
+}
+
+/// The same, whose last worker makes something for the third stage too: op 7, which no step of the
+/// second stage waits for.
+inline PlanSpec HelperHandsOn() {
+  PlanSpec spec = HelpedPipeline();
+  const uint32_t made = spec.AddBuffer(64, 16);
+  spec.storages.back().index = 5;
+  spec.arenas[5].bytes = 128;
+  spec.AddOp({static_cast<uint32_t>(spec.ops[6].outputs[0])}, {made}, 3, {}, 3);
+  spec.ops[4].inputs.push_back(static_cast<int32_t>(made));
+  return spec;
+}
+
 }  // namespace tenon::test

@@ -79,6 +79,62 @@ TEST_CASE("Device pipelines: whatever call fails, every ticket ends, and the str
   }
 }
 
+/// The pipeline with a device in the middle, whose stage has a second worker on the CPU that waits
+/// for the device.
+PlanSpec HelpedDevicePipeline() {
+  PlanSpec spec = AdderPipeline(2, 2, "scripted");
+  constexpr uint64_t kBytes = kAdderElements * sizeof(float);
+  const uint32_t y = spec.inputs[1].tensor;
+  spec.arenas[1].bytes = 2 * kBytes;
+  spec.storages.push_back({kBytes, kBytes, false, 1});
+  const uint32_t sum =
+      spec.AddTensor(static_cast<uint32_t>(spec.storages.size()) - 1, {kAdderElements});
+  const uint32_t op = spec.AddOp({y, y}, {sum}, 3, {{1, 0}}, 3);
+  spec.ops[op].kind = spec.ops[0].kind;
+  spec.ops[op].attributes = spec.ops[0].attributes;
+  spec.segments[3].stage = 1;
+  return spec;
+}
+
+TEST_CASE(
+    "Device pipelines: what a stage's other workers wait for ends with the device's failure") {
+  ScriptedBackend device;
+  const LoadedDevicePlan plan(HelpedDevicePipeline().Write(), {device.handle()});
+  REQUIRE_MESSAGE(plan.status() == TENON_OK, plan.error());
+  const StreamForTest stream(plan.get(), PipelineOptions());
+  CHECK(stream.Stats().stages == 3);
+  CHECK(stream.Stats().threads == 4);
+  device.Fail(DeviceCall::kKernel, 40, 5);
+  std::vector<Job> jobs = AdderJobs(plan.get(), 100);
+  for (Job& job : jobs) REQUIRE(Submit(stream, job) == TENON_OK);
+  for (size_t n = 0; n < jobs.size(); ++n) {
+    CAPTURE(n);
+    const std::string error = Await(stream, jobs[n].ticket);
+    const bool fails = n >= 40 && n < 45;
+    CHECK(error.empty() != fails);
+    if (fails) CHECK(error.find("op1") != std::string::npos);
+    if (!fails) CheckRight(jobs[n], n);
+  }
+  CHECK(device.protocol_errors() == 0);
+}
+
+TEST_CASE("Device pipelines: a stage whose device stops answering ends in time with all workers") {
+  ScriptedBackend device;
+  const LoadedDevicePlan plan(HelpedDevicePipeline().Write(), {device.handle()});
+  REQUIRE_MESSAGE(plan.status() == TENON_OK, plan.error());
+  const StreamForTest stream(plan.get(), PipelineOptions(50 * kMillisecond));
+  device.Hang(10);
+  std::vector<Job> jobs = AdderJobs(plan.get(), 40);
+  for (Job& job : jobs) REQUIRE(Submit(stream, job) == TENON_OK);
+  for (size_t n = 0; n < jobs.size(); ++n) {
+    CAPTURE(n);
+    const std::string error = Await(stream, jobs[n].ticket);
+    CHECK(error.empty() == (n < 10));
+    if (error.empty()) CheckRight(jobs[n], n);
+  }
+  device.Release();
+}
+
 TEST_CASE("Device pipelines: with fall-back the CPU stands in, values stay right, somebody hears") {
   ScriptedBackend device;
   const LoadedDevicePlan plan(AdderPipeline(2, 2, "scripted", true).Write(), {device.handle()});
