@@ -222,7 +222,7 @@ flatbuffers::Offset<fb::Op> ProgramWriter::WriteOp(OpId id) {
 
 Status ProgramWriter::FindSegments() {
   for (std::vector<OpId>& segment : SegmentsOf(program_)) {
-    segments_.push_back({std::move(segment), "", 0, {}, {}});
+    segments_.push_back({std::move(segment), "", 0, 0, {}, {}});
   }
   size_t steps = 0;
   for (EmittedSegment& segment : segments_) {
@@ -237,12 +237,19 @@ Status ProgramWriter::FindSegments() {
       }
     }
     segment.worker = worker_of_op_[index_of_op_.at(segment.ops.front())];
+    segment.stage = StageOfWorker(segment.worker);
   }
   if (steps != arena_.steps.size()) {
     return InternalError("the segments have {} of {} steps", steps, arena_.steps.size());
   }
   FindBoundaries(graph_, locations_, segments_);
   return {};
+}
+
+int32_t ProgramWriter::StageOfWorker(int32_t worker) const {
+  const std::vector<int32_t>& stages = schedule_.stage_of_worker;
+  const auto index = static_cast<size_t>(worker);
+  return index < stages.size() ? stages[index] : worker;
 }
 
 std::vector<uint32_t> ProgramWriter::TensorIndices(const std::vector<TensorId>& ids) const {
@@ -267,7 +274,7 @@ ProgramWriter::Offsets<fb::Segment> ProgramWriter::WriteSegments() {
     const auto code = WriteCode(segment);
     segments.push_back(
         fb::CreateSegment(builder_, static_cast<uint16_t>(backend), builder_.CreateVector(indices),
-                          static_cast<uint16_t>(segment.worker), reads, writes, code));
+                          static_cast<uint16_t>(segment.stage), reads, writes, code));
   }
   return segments;
 }
@@ -315,7 +322,7 @@ Result<ProgramWriter::Offsets<fb::Channel>> ProgramWriter::WriteChannels() {
     size_t from = segments_.size();
     size_t to = segments_.size();
     for (size_t s = 0; s < segments_.size(); ++s) {
-      const int32_t stage = segments_[s].worker;
+      const int32_t stage = segments_[s].stage;
       if (stage != channel.from && stage != channel.to) continue;
       for (const OpId id : segments_[s].ops) {
         const Op& op = graph_.op(id);
@@ -457,7 +464,8 @@ Result<flatbuffers::Offset<fb::Program>> ProgramWriter::Write() {
   const auto workers = WriteWorkers(steps);
   Offsets<fb::Stage> stages;
   for (size_t worker = 0; worker < workers.size(); ++worker) {
-    stages.push_back(fb::CreateStage(builder_, static_cast<uint16_t>(worker)));
+    const auto stage = static_cast<size_t>(StageOfWorker(static_cast<int32_t>(worker)));
+    if (stage == worker) stages.push_back(fb::CreateStage(builder_, static_cast<uint16_t>(worker)));
   }
   const auto arenas = WriteArenas();
   const std::vector<fb::State> states = States();

@@ -23,6 +23,7 @@ struct EmittedSegment {
   std::vector<OpId> ops;  ///< in order of execution
   std::string backend;
   int32_t worker = 0;
+  int32_t stage = 0;
   std::vector<TensorId> reads;   ///< filled in
   std::vector<TensorId> writes;  ///< filled in
 };
@@ -87,6 +88,7 @@ class ProgramWriter {
   [[nodiscard]] std::vector<int32_t> Indices(const std::vector<TensorId>& ids) const;
   flatbuffers::Offset<tenon::plan::Op> WriteOp(OpId id);
   [[nodiscard]] Status FindSegments();
+  [[nodiscard]] int32_t StageOfWorker(int32_t worker) const;
   [[nodiscard]] std::vector<uint32_t> TensorIndices(const std::vector<TensorId>& ids) const;
   Offsets<tenon::plan::Segment> WriteSegments();
   CodeOffset WriteCode(const EmittedSegment& segment);

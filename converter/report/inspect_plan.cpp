@@ -92,7 +92,11 @@ class Inspector {
     json["channels"] = Channels();
     json["stages"] = Json::array();
     for (size_t i = 0; i < program_.stage_count(); ++i) {
-      json["stages"].push_back({{"worker", program_.stage_worker(i)}});
+      Json workers = Json::array();
+      for (size_t worker = 0; worker < program_.worker_count(); ++worker) {
+        if (!IsPipeline() ? worker == i : StageOf(worker) == i) workers.push_back(worker);
+      }
+      json["stages"].push_back({{"worker", program_.stage_worker(i)}, {"workers", workers}});
     }
     return json;
   }
@@ -104,16 +108,38 @@ class Inspector {
     life.last = std::max(life.last, step);
   }
 
-  /// Returns ops in the order in which one thread runs them: workers take turns, and each continues
-  /// as far as its waits allow.
+  [[nodiscard]] bool IsPipeline() const {
+    return program_.mode() == static_cast<uint8_t>(ProgramMode::kPipeline);
+  }
+
+  /// The stage that a worker works for (sdk/schema/plan.fbs, Stage); what is no pipeline is one.
+  [[nodiscard]] size_t StageOf(size_t worker) const {
+    if (!IsPipeline()) return 0;
+    if (worker < program_.stage_count() || program_.step_count(worker) == 0) return worker;
+    const uint32_t first = program_.step(worker, 0).op;
+    for (size_t i = 0; i < program_.segment_count(); ++i) {
+      const SegmentInfo segment = program_.segment(i);
+      if (std::find(segment.ops.begin(), segment.ops.end(), first) != segment.ops.end()) {
+        return segment.stage;
+      }
+    }
+    return worker;
+  }
+
+  /// Returns ops in the order in which one thread runs them: those of one stage after those of
+  /// another; its workers take turns, and each continues as far as its waits allow.
   [[nodiscard]] std::vector<uint32_t> OrderOfSteps() const {
     std::vector<uint32_t> order;
     std::vector<size_t> done(program_.worker_count(), 0);
-    for (size_t before = SIZE_MAX; before != order.size();) {
-      before = order.size();
-      for (size_t worker = 0; worker < done.size(); ++worker) {
-        while (done[worker] < program_.step_count(worker) && MayRun(worker, done)) {
-          order.push_back(program_.step(worker, done[worker]++).op);
+    const size_t stages = IsPipeline() ? program_.stage_count() : 1;
+    for (size_t stage = 0; stage < stages; ++stage) {
+      for (size_t before = SIZE_MAX; before != order.size();) {
+        before = order.size();
+        for (size_t worker = 0; worker < done.size(); ++worker) {
+          if (StageOf(worker) != stage) continue;
+          while (done[worker] < program_.step_count(worker) && MayRun(worker, done)) {
+            order.push_back(program_.step(worker, done[worker]++).op);
+          }
         }
       }
     }

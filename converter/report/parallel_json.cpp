@@ -46,6 +46,8 @@ Json PipelineJson(const PipelineReport& pipeline) {
   Json json = {
       {"period_ms", Milliseconds(pipeline.period)},
       {"bound_ms", Milliseconds(pipeline.bound)},
+      {"without_copy_engine_ms", Milliseconds(pipeline.period_without_engine)},
+      {"overlap_bound_ms", Milliseconds(pipeline.overlap_bound)},
       {"latency_ms", Milliseconds(pipeline.latency)},
       {"arena_bytes", pipeline.memory_bytes},
       {"cut_exact", pipeline.exact},
@@ -58,7 +60,10 @@ Json PipelineJson(const PipelineReport& pipeline) {
                               {"ops", stage.ops},
                               {"repeated", stage.repeated},
                               {"ms", Milliseconds(stage.time)},
-                              {"arena_bytes", stage.arena_bytes}});
+                              {"arena_bytes", stage.arena_bytes},
+                              {"copies", stage.copies},
+                              {"copies_ms", Milliseconds(stage.copy_time)},
+                              {"copy_engine", stage.copy_engine}});
   }
   for (const PipelineReport::Channel& channel : pipeline.channels) {
     json["channels"].push_back({{"from", channel.from},

@@ -135,13 +135,20 @@ void AddPipeline(const PipelineReport& pipeline, std::string& text) {
   std::string line = "pipeline:";
   const char* separator = "";
   for (const PipelineReport::Stage& stage : pipeline.stages) {
-    line += fmt::format("{} {} {:.3f} ms", separator, stage.unit, Milliseconds(stage.time));
+    const std::string engine = stage.copy_engine.empty() ? "" : " with " + stage.copy_engine;
+    line +=
+        fmt::format("{} {}{} {:.3f} ms", separator, stage.unit, engine, Milliseconds(stage.time));
     separator = ",";
   }
   text += fmt::format("{}; a result every {:.3f} ms (predicted), arenas {} bytes\n", line,
                       Milliseconds(pipeline.period), pipeline.memory_bytes);
   text += fmt::format("pipeline: balance {:.2f} (ops allow at most {:.2f}), cuts built: {}\n",
                       pipeline.balance, pipeline.balance_bound, pipeline.rounds.size());
+  if (pipeline.period < pipeline.period_without_engine) {
+    text += fmt::format("pipeline: copies beside ops save {:.3f} ms of {:.3f} a result\n",
+                        Milliseconds(pipeline.period_without_engine - pipeline.period),
+                        Milliseconds(pipeline.period_without_engine));
+  }
   if (pipeline.best_alone.empty() || pipeline.period == 0) return;
   text += fmt::format("pipeline: {:.2f} times the results of the best single unit, {}: {:.3f} ms\n",
                       static_cast<double>(pipeline.alone) / static_cast<double>(pipeline.period),

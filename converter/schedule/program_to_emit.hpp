@@ -13,8 +13,7 @@ namespace tenon::converter {
 /// Values are those of the plan's schema.
 enum class ProgramMode : uint8_t { kSequential = 0, kPipeline = 1, kReplicas = 2, kFallback = 3 };
 
-/// A ring through which one stage passes tensors to later ones. Worker i of the schedule is stage
-/// i.
+/// A ring through which one stage passes tensors to later ones.
 struct PlannedChannel {
   int32_t from = 0;               ///< stage that writes
   int32_t to = 0;                 ///< last stage that reads

@@ -26,6 +26,8 @@ struct ScheduledStep {
 struct Schedule {
   std::vector<std::vector<ScheduledStep>> workers;  ///< by unit of the board; unused units: none
   std::vector<int32_t> unit_of_worker;              ///< index into Board::units
+  /// Of a pipeline's workers; shorter: worker i is that of stage i.
+  std::vector<int32_t> stage_of_worker;
   /// The ops of each segment. Every step is in one segment, whose steps are neighbours in one
   /// worker. Empty: neighbouring steps of one worker and backend form a segment.
   std::vector<std::vector<OpId>> segments;

@@ -42,6 +42,9 @@ struct PipelineReport {
     Picoseconds time = 0;
     int64_t arena_bytes = 0;  ///< of the stage's own arena
     int repeated = 0;         ///< runs of ops beyond their first, by its memory program
+    std::string copy_engine;  ///< that makes its copies beside its ops; empty: its unit makes them
+    size_t copies = 0;        ///< which fetch constants, those of the ops above
+    Picoseconds copy_time = 0;
   };
   struct Channel {
     int32_t from = 0;
@@ -51,8 +54,12 @@ struct PipelineReport {
   };
   std::vector<Stage> stages;
   std::vector<Channel> channels;
-  Picoseconds period = 0;   ///< simulated, with the depths chosen
-  Picoseconds bound = 0;    ///< largest sum of the times of one unit's stages
+  Picoseconds period = 0;  ///< simulated, with the depths chosen
+  Picoseconds bound = 0;   ///< largest sum of the times of one unit's steps, or of one stage
+  /// The shortest of all cuts tried if stages' units made all copies; and what no overlap of copies
+  /// and ops goes below with this cut.
+  Picoseconds period_without_engine = 0;
+  Picoseconds overlap_bound = 0;
   Picoseconds latency = 0;  ///< of one input alone
   /// The unit that would run every op of the model soonest by itself, one thread of a CPU; empty:
   /// no unit runs them all.
@@ -69,7 +76,8 @@ struct PipelineReport {
 struct PipelineProgram {
   StagedGraph staged;
   StageArenas arenas;
-  Schedule schedule;                      ///< worker i is stage i
+  /// Worker i is that of stage i; those behind make copies for the stages that a copy engine helps.
+  Schedule schedule;
   std::vector<std::string> worker_names;  ///< names of the units
   std::vector<MappedOp> mapping;
   std::vector<PassReport> passes;

@@ -1,4 +1,5 @@
 // Small graphs and the plans made of them, both as text beside this file: NAME.graph, NAME.plan.
+// Where there is a board NAME.json the plan is for that, with a pipeline of two threads.
 // TENON_UPDATE_GOLDEN=1 writes the plans anew; read the difference before committing it.
 #include <doctest/doctest.h>
 
@@ -27,12 +28,20 @@ std::string ReadText(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-/// The plan of a graph on the board of this folder, as text.
+/// The plan of a graph on its own board, or else that of this folder, as text.
 std::string Converted(const fs::path& graph_file) {
   auto graph = converter::ParseGraph(ReadText(graph_file));
   if (!graph.ok()) return graph.error().message;
   converter::ConvertOptions options;
-  auto board = converter::LoadBoard((GoldenFolder() / "portable.json").string());
+  fs::path own_board = graph_file;
+  own_board.replace_extension(".json");
+  const bool has_own = fs::exists(own_board);
+  if (has_own) {
+    options.parallel.mode = converter::ParallelMode::kPipeline;
+    options.parallel.threads = 2;
+  }
+  auto board =
+      converter::LoadBoard((has_own ? own_board : GoldenFolder() / "portable.json").string());
   if (!board.ok()) return board.error().message;
   options.board = std::move(*board);
   const auto conversion = converter::ConvertGraph(std::move(*graph), options);

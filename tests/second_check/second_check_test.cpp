@@ -7,11 +7,17 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "converter/driver/pipeline.hpp"
+#include "converter/emit/emit_plan.hpp"
 #include "converter/ir/text.hpp"
+#include "converter/stage/build_pipeline.hpp"
 #include "tests/fuzz/plan_attempt_models.hpp"
 #include "tests/fuzz/plan_spec_mutation.hpp"
 #include "tests/support/convert_and_run.hpp"
 #include "tests/support/random_graph.hpp"
+#include "tests/support/twin_backend.hpp"
+#include "tests/unit/converter/stage/random_cut.hpp"
+#include "tests/unit/converter/stage/slow_memory.hpp"
 #include "tests/unit/runtime/format/plan_check_samples.hpp"
 
 namespace tenon::test {
@@ -123,9 +129,10 @@ PlanSpec SharedWorkspace() {
 }
 
 std::vector<PlanSpec> Originals() {
-  std::vector<PlanSpec> specs = {Chain(),        ForkAndJoin(), Columns(),        InPlace(),
-                                 WithConstant(), WithDevice(),  WithFallback(),   Pipeline(),
-                                 Together(),     Stateful(),    SharedWorkspace()};
+  std::vector<PlanSpec> specs = {Chain(),        ForkAndJoin(), Columns(),         InPlace(),
+                                 WithConstant(), WithDevice(),  WithFallback(),    Pipeline(),
+                                 Together(),     Stateful(),    SharedWorkspace(), HelpedPipeline(),
+                                 HelperHandsOn()};
   for (const char* text : {kConvNet, kMatMulNet, kMovingNet, kQuantizedNet, kStateNet}) {
     specs.push_back(Convert(text));
   }
@@ -220,6 +227,52 @@ TEST_CASE("Second check: each class of violation is called by its name") {
   Bytes file = Chain().Write();
   file.resize(file.size() / 2);
   CHECK(AskSecond(file).found == SECOND_STRUCTURE);
+}
+
+TEST_CASE("Second check: each wait between the workers of a stage is needed") {
+  for (const auto& [worker, step] : {std::pair<size_t, size_t>{1, 0}, {1, 1}, {3, 1}}) {
+    PlanSpec spec = HelpedPipeline();
+    spec.workers[worker][step].waits.clear();
+    CHECK_FALSE(AskFirst(spec.Write()).passes);
+    CHECK(AskSecond(spec.Write()).found == (worker == 1 ? SECOND_ORDER : SECOND_OVERLAP));
+  }
+}
+
+TEST_CASE("Second check: no op of a pipeline that waits for copies can do without") {
+  converter::Board board = TwinBoard();
+  StageConstants(board);
+  converter::PipelineOptions options;
+  options.kernels.board = &board;
+  options.kernels.backends = CpuAndTwin();
+  options.kernels.portable_only = true;
+  size_t waits = 0;
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    CAPTURE(seed);
+    converter::Graph graph = RandomGraph(seed);
+    std::vector<converter::PassReport> reports;
+    REQUIRE(converter::Canonicalise(graph, true, reports).ok());
+    if (graph.OpOrder().empty()) continue;
+    converter::RandomCut cut = converter::MakeRandomCut(graph, seed);
+    for (int32_t& unit : cut.unit_of_stage) unit = 0;
+    const auto program = BuildPipelineFromCut(graph, options, cut.stage_of_op, cut.unit_of_stage);
+    REQUIRE(program.ok());
+    const auto plan = converter::EmitPlan({program->ToEmit()}, converter::EmitOptions());
+    REQUIRE(plan.ok());
+    const PlanSpec spec = ReadSpec(*plan);
+    CHECK(AskFirst(spec.Write()).passes);
+    CHECK(AskSecond(spec.Write()).found == SECOND_PASSED);
+    for (size_t worker = 0; worker < spec.stages.size(); ++worker) {
+      for (size_t step = 0; step < spec.workers[worker].size(); ++step) {
+        if (spec.workers[worker][step].waits.empty()) continue;
+        PlanSpec without = spec;
+        without.workers[worker][step].waits.clear();
+        CHECK_FALSE(AskFirst(without.Write()).passes);
+        CHECK(AskSecond(without.Write()).found == SECOND_ORDER);
+        ++waits;
+      }
+    }
+  }
+  CHECK(waits > 30);
 }
 
 TEST_CASE("Second check: it never accepts what the first refuses, nor refuses what it accepts") {

@@ -35,10 +35,43 @@ class Writer {
     }
     for (size_t i = 0; i < program_.input_count(); ++i) WritePort("input", program_.input(i));
     for (size_t i = 0; i < program_.output_count(); ++i) WritePort("output", program_.output(i));
+    for (size_t i = 1; i < plan_.program_count(); ++i) WriteSchedule(plan_.program(i));
     return text_;
   }
 
  private:
+  /// Who runs what, of a program beside the first.
+  void WriteSchedule(const ProgramView& program) {
+    text_ += fmt::format("program {}\n", program.name());
+    for (size_t i = 0; i < program.arena_count(); ++i) {
+      const ArenaInfo arena = program.arena(i);
+      text_ += fmt::format("arena {} {} x {}\n", plan_.space_name(arena.space), arena.bytes,
+                           arena.slots);
+    }
+    for (size_t worker = 0; worker < program.worker_count(); ++worker) {
+      text_ += fmt::format("worker {} {}\n", worker, program.worker_name(worker));
+      for (size_t step = 0; step < program.step_count(worker); ++step) {
+        const StepInfo info = program.step(worker, step);
+        text_ += fmt::format("  {}.{} stage {}: {}", worker, step, StageOf(program, info.op),
+                             program.op(info.op).name);
+        for (size_t k = 0; k < info.wait_count; ++k) {
+          const WaitInfo wait = program.wait(worker, step, k);
+          text_ += fmt::format("{} {}.{}", k == 0 ? ", after" : " and", wait.worker, wait.step);
+        }
+        text_ += '\n';
+      }
+    }
+  }
+
+  static int StageOf(const ProgramView& program, uint32_t op) {
+    for (size_t i = 0; i < program.segment_count(); ++i) {
+      for (const uint32_t own : program.segment(i).ops) {
+        if (own == op) return program.segment(i).stage;
+      }
+    }
+    return -1;
+  }
+
   void WriteTensor(const TensorInfo& tensor) {
     const StorageInfo storage = program_.storage(tensor.storage);
     const bool constant = storage.home == StorageHome::kSection;

@@ -10,9 +10,17 @@
 
 namespace tenon::converter {
 
-struct PipelineStage {
+/// A step of a stage that several units run.
+struct StageStep {
   Picoseconds time = 0;
-  int32_t unit = 0;  ///< runs one stage at a time
+  int32_t unit = 0;
+  std::vector<int32_t> waits;  ///< steps of the stage, the worker's last among them
+};
+
+struct PipelineStage {
+  Picoseconds time = 0;               ///< of one input, if nothing else runs
+  int32_t unit = 0;                   ///< runs one stage at a time
+  std::vector<StageStep> steps = {};  ///< empty: one step on `unit`
 };
 
 /// Stages after `from` up to `to` start on an input when `from` is done with it; `from` starts on
@@ -29,13 +37,14 @@ struct PipelineRun {
   Picoseconds makespan = 0;
 };
 
-/// Simulates `inputs` inputs passing through the stages. A stage takes inputs in order; a unit with
-/// several stages ready runs the one with the oldest input. Deterministic.
+/// Simulates `inputs` inputs passing through the stages. A stage takes inputs in order, one at a
+/// time; a unit with several steps ready runs the one with the oldest input. Deterministic.
 [[nodiscard]] PipelineRun SimulatePipeline(const std::vector<PipelineStage>& stages,
                                            const std::vector<PipelineChannel>& channels,
                                            int32_t inputs);
 
-/// Returns the least period that the units allow: the largest sum of the times of a unit's stages.
+/// Returns the least period that units and stages allow: the largest sum of the times of a unit's
+/// steps, or of one stage.
 [[nodiscard]] Picoseconds PeriodBound(const std::vector<PipelineStage>& stages);
 
 /// Sets every channel's depth: two, so that one buffer is written while the other is read; one more

@@ -32,6 +32,7 @@ TEST_CASE("FetchConstants: where constants are fetched, each stage fetches its o
   Case with;
   test::StageConstants(with.board);
   size_t fetched = 0;
+  size_t helped = 0;
   for (uint64_t seed = 1; seed <= 200; ++seed) {
     CAPTURE(seed);
     Graph graph = test::RandomGraph(seed);
@@ -64,8 +65,11 @@ TEST_CASE("FetchConstants: where constants are fetched, each stage fetches its o
     const auto got = PipelineRunner(*staged).Run(stream, seed, error);
     REQUIRE(error == "");
     for (size_t i = 0; i < stream.size(); ++i) CHECK(got[i] == expected[i]);
+    CHECK(staged->report.period <= staged->report.period_without_engine);
+    helped += staged->schedule.workers.size() > staged->report.stages.size() ? 1 : 0;
   }
   CHECK(fetched > 200);
+  CHECK(helped > 20);
 }
 
 TEST_CASE("FetchConstants: neighbours share a copy, stages do not") {
@@ -113,8 +117,13 @@ output %y
   REQUIRE(fetching.ok());
   // %w1 and %w2, 2304 bytes each, at 1 GB/s; each begins 1 us later.
   constexpr Picoseconds kPerNanosecond = 1'000;
-  CHECK(fetching->report.stages[0].time - without->report.stages[0].time ==
-        2 * (2304 + 1000) * kPerNanosecond);
+  const PipelineReport::Stage& stage = fetching->report.stages[0];
+  CHECK(stage.copies == 2);
+  CHECK(stage.copy_time == 2 * (2304 + 1000) * kPerNanosecond);
+  CHECK(stage.time <= without->report.stages[0].time + stage.copy_time);
+  // One core runs both stages: without the copy engine it would make all copies too.
+  const Picoseconds copies = stage.copy_time + fetching->report.stages[1].copy_time;
+  CHECK(fetching->report.period_without_engine == without->report.period + copies);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Runs a pipeline on plain arrays with the portable kernels, input after input, its stages in any
-// interleaving that the channels allow, so that a byte that two stages share, a ring that is too
-// short or a missing channel shows as a wrong value.
+// interleaving that the channels allow, and the workers of a stage in any that their waits allow,
+// so that a byte that two share, a ring that is too short or a missing channel or wait shows as a
+// wrong value.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +35,8 @@ class PipelineRunner {
   /// Outputs by input of the stream. `error` says why not.
   std::vector<Arrays> Run(const std::vector<Arrays>& stream, uint64_t seed, std::string& error) {
     std::mt19937_64 random(seed);
-    const size_t stages = program_.schedule.workers.size();
+    random_.seed(seed);
+    const size_t stages = program_.report.stages.size();
     std::vector<size_t> done(stages, 0);
     std::vector<Arrays> outputs(stream.size(), Arrays(graph_.outputs().size()));
     for (size_t left = stages * stream.size(); left > 0 && error.empty(); --left) {
@@ -89,15 +91,40 @@ class PipelineRunner {
         std::memcpy(Data(id, number, error), inputs[i].data(), inputs[i].size());
       }
     }
-    for (const ScheduledStep& step : program_.schedule.workers[stage]) {
-      Execute(graph_.op(step.op), number, error);
-      if (!error.empty()) return;
-    }
+    RunWorkers(stage, number, error);
+    if (!error.empty()) return;
     for (size_t i = 0; i < outputs.size(); ++i) {
       const TensorId id = graph_.outputs()[i].tensor;
       if (StageOf(id) != stage) continue;
       const auto* data = static_cast<const std::byte*>(Data(id, number, error));
       outputs[i].assign(data, data + graph_.tensor(id).ByteSize());
+    }
+  }
+
+  void RunWorkers(size_t stage, size_t number, std::string& error) {
+    const Schedule& schedule = program_.schedule;
+    std::vector<size_t> done(schedule.workers.size(), 0);
+    const auto is_ready = [&](size_t worker) {
+      if (schedule.stage_of_worker[worker] != static_cast<int32_t>(stage)) return false;
+      if (done[worker] == schedule.workers[worker].size()) return false;
+      for (const ScheduledWait& wait : schedule.workers[worker][done[worker]].waits) {
+        if (done[static_cast<size_t>(wait.worker)] <= static_cast<size_t>(wait.step)) return false;
+      }
+      return true;
+    };
+    for (;;) {
+      std::vector<size_t> ready;
+      for (size_t worker = 0; worker < done.size(); ++worker) {
+        if (is_ready(worker)) ready.push_back(worker);
+      }
+      if (ready.empty()) break;
+      const size_t worker = ready[random_() % ready.size()];
+      Execute(graph_.op(schedule.workers[worker][done[worker]++].op), number, error);
+      if (!error.empty()) return;
+    }
+    for (size_t worker = 0; worker < done.size(); ++worker) {
+      const bool is_of_stage = schedule.stage_of_worker[worker] == static_cast<int32_t>(stage);
+      if (is_of_stage && done[worker] < schedule.workers[worker].size()) error = "waits forever";
     }
   }
 
@@ -168,6 +195,7 @@ class PipelineRunner {
   const PipelineProgram& program_;
   const Graph& graph_;
   const ArenaPlan& plan_;
+  std::mt19937_64 random_;
   std::map<TensorId, const PlannedStorage*> storage_of_root_;
   std::vector<std::vector<std::byte>> memory_;  ///< by arena
 };

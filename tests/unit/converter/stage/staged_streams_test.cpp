@@ -292,6 +292,55 @@ TEST_CASE("Streams: cores whose constants lie in slow memory make a pipeline") {
   CHECK(RunStream(loaded, TENON_STREAM_PIPELINE, graph, 6) == "");
 }
 
+TEST_CASE("Streams: random graphs whose constants a copy engine fetches give the CPU's bits") {
+  size_t helped = 0;
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    CAPTURE(seed);
+    const Graph graph = SmallGraph(seed);
+    if (graph.OpOrder().empty()) continue;
+    ScriptedBackend device;
+    converter::Board board = BoardWith(device);
+    board.priorities = {{"cpu", "*", 1}};
+    StageConstants(board);
+    for (converter::Link& link : board.links) link.bandwidth_bytes_per_second = 1e6;
+    PipelineOptions options = OptionsFor(board, device);
+    options.parallel.channel_depth = static_cast<int32_t>(seed % 4);
+    converter::RandomCut cut = converter::MakeRandomCut(graph, seed);
+    for (int32_t& unit : cut.unit_of_stage) unit = 0;
+    const auto program = BuildPipelineFromCut(graph, options, cut.stage_of_op, cut.unit_of_stage);
+    if (!program.ok()) FAIL(program.error().message);
+    const LoadedProgram loaded(PlanOf(*program), "pipeline", device);
+    tenon_stream_stats stats{};
+    CHECK(RunStream(loaded, TENON_STREAM_PIPELINE, graph, 12, &stats) == "");
+    CHECK(stats.threads == program->schedule.workers.size());
+    helped += stats.threads > stats.stages ? 1 : 0;
+    CHECK(RunStream(loaded, TENON_STREAM_SEQUENTIAL, graph, 2) == "");
+  }
+  CHECK(helped > 10);
+}
+
+TEST_CASE("Streams: a copy engine has a thread of its own beside that of its stage") {
+  const Graph graph = LargeInside();
+  ScriptedBackend device;
+  ConvertOptions options = OptionsOn(device, converter::ParallelMode::kPipeline);
+  options.board.priorities = {{"cpu", "*", 1}};
+  StageConstants(options.board);
+  for (converter::Link& link : options.board.links) link.bandwidth_bytes_per_second = 1e5;
+  const auto conversion = Converted(graph, options);
+  const converter::PipelineReport& report = *conversion.parallel.pipeline;
+  CHECK(report.period < report.period_without_engine);
+  size_t helped = 0;
+  for (const auto& stage : report.stages) helped += stage.copy_engine.empty() ? 0 : 1;
+  REQUIRE(helped > 0);
+  const LoadedProgram loaded(conversion.plan, "pipeline", device);
+  tenon_stream_stats stats{};
+  CHECK(RunStream(loaded, TENON_STREAM_PIPELINE, graph, 40, &stats) == "");
+  CHECK(stats.stages == report.stages.size());
+  CHECK(stats.threads == report.stages.size() + helped);
+  CHECK(RunStream(loaded, TENON_STREAM_SEQUENTIAL, graph, 6, &stats) == "");
+  CHECK(stats.threads == 1);
+}
+
 TEST_CASE("Streams: stages that need more than the sequential program are cut more finely") {
   const Graph graph = LargeInside();
   ScriptedBackend device;

@@ -33,6 +33,28 @@ TEST_CASE(
   CHECK(SimulatePipeline(stages, {{0, 1, 2}, {1, 2, 2}, {0, 2, 1}}, 100).period == 30);
 }
 
+TEST_CASE("SimulatePipeline: a stage of two units ends when both have") {
+  // Ops of 10 and 20 on unit 0; a copy of 15 on unit 1 that the second waits for.
+  const PipelineStage stage = {35, 0, {{10, 0, {}}, {15, 1, {}}, {20, 0, {0, 1}}}};
+  CHECK(SimulatePipeline({stage}, {}, 1).makespan == 35);
+  CHECK(SimulatePipeline({stage}, {}, 100).period == 35);
+  // A copy that nothing waits for, and that is the last to end.
+  const PipelineStage late = {40, 0, {{10, 0, {}}, {30, 1, {0}}, {20, 0, {0}}}};
+  CHECK(SimulatePipeline({late}, {}, 100).period == 40);
+  CHECK(SimulatePipeline({late, {5, 2}}, {{0, 1, 1}}, 100).period == 45);
+}
+
+TEST_CASE("SimulatePipeline: stages share a copy engine") {
+  // Each stage alone takes 20; what they copy takes 24.
+  const PipelineStage first = {20, 0, {{20, 0, {}}, {12, 2, {}}}};
+  const PipelineStage second = {20, 1, {{20, 1, {}}, {12, 2, {}}}};
+  CHECK(PeriodBound({first, second}) == 24);
+  CHECK(SimulatePipeline({first, second}, {{0, 1, 3}}, 200).period >= 24);
+  CHECK(PeriodBound({first, {10, 1}}) == 20);
+  const PipelineStage waiting = {32, 0, {{12, 2, {}}, {20, 0, {0}}}};
+  CHECK(PeriodBound({waiting}) == 32);
+}
+
 TEST_CASE("ChooseDepths: two for neighbours, one more per stage skipped") {
   Channels channels = {{0, 1, 0}, {1, 2, 0}, {0, 2, 0}};
   ChooseDepths({{10, 0}, {12, 1}, {9, 2}}, 8, channels);
