@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "converter/driver/fit_ways.hpp"
@@ -28,14 +29,28 @@ std::string KeyOf(const MemorySplit& chains, const SplitReport& ops,
     key += fmt::format(" {}", compile.board().ArenaSpace()->usable_bytes());
   }
   for (const SplitChain& chain : chains.chains) {
-    key += fmt::format("\n{} {} {} {} {}", chain.first_op, chain.last_op,
-                       static_cast<int>(chain.dimension), chain.patching.parts,
-                       static_cast<int>(chain.patching.policy));
+    const Patching& patching = chain.patching;
+    key += fmt::format("\n{} {} {} {} {} {} {}", chain.first_op, chain.last_op,
+                       static_cast<int>(chain.dimension), patching.parts,
+                       static_cast<int>(patching.policy), patching.tiles,
+                       static_cast<int>(patching.tile_policy));
   }
   for (const SplitRecord& split : ops.splits) {
     key += fmt::format("\n{} {} {}", split.op, split.dimension, split.parts);
   }
   return key;
+}
+
+/// Returns true if firmware, which compares storages pair by pair when it loads a plan, would give
+/// up (runtime/format/plan_check_state.cpp). Patches along one dimension are never that many.
+bool HasTooManyTiles(const Fitted& fitted) {
+  constexpr int64_t kMostPairs = int64_t{1} << 22;
+  const std::vector<SplitChain>& chains = fitted.chains.chains;
+  const bool has_tiles = std::any_of(chains.begin(), chains.end(), [](const SplitChain& chain) {
+    return chain.patching.tiles > 1;
+  });
+  const auto storages = static_cast<int64_t>(fitted.compiled.arena.storages.size());
+  return has_tiles && storages * (storages - 1) / 2 > kMostPairs;
 }
 
 }  // namespace
@@ -91,7 +106,7 @@ Result<Fitted> ChainCutter::Cut(const CutOptions& options, int64_t arena_bytes) 
   const CompileOptions as_cut = AsCut(options.compile);
   const auto measure = [&](const Graph& cut, const MemorySplit& chains) -> Result<int64_t> {
     TENON_ASSIGN_OR_RETURN(const Fitted* fitted, CompileCut(cut, chains, options, as_cut));
-    if (IsTooSlow(*fitted, options.most_time)) return kTooSlow;
+    if (IsTooSlow(*fitted, options.most_time) || HasTooManyTiles(*fitted)) return kTooSlow;
     const int64_t packed = arena_bytes > 0 ? 0 : PackedBytes(fitted->compiled.graph);
     return fitted->compiled.arena.bytes + packed;
   };

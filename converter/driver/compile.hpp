@@ -75,6 +75,7 @@ struct MemoryReport {
   int64_t largest_op_bytes = 0;
   /// Of a plan with patches by height, see FindLeastPatched; of others 0.
   int64_t least_patched = 0;
+  bool least_patched_into_tiles = false;  ///< it holds for tiles too
   std::string least_patched_reason;
 };
 

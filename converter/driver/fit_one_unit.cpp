@@ -55,6 +55,17 @@ PatchPrices PricesOf(const Board& board) {
   return prices;
 }
 
+/// Tiles are worth making of layers with few channels, of which kernels do no more
+/// multiply-accumulates than of depthwise ones.
+PatchPrices TilePricesOf(const Board& board) {
+  PatchPrices prices = PricesOf(board);
+  const Unit* unit = ComputeUnit(board);
+  if (unit != nullptr && unit->depthwise_fraction > 0) {
+    prices.bytes_per_work /= unit->depthwise_fraction;
+  }
+  return prices;
+}
+
 /// Returns true for shares (see LeanKernels) that whole ops are tried with, and nothing else.
 bool IsBetween(int64_t shares) { return shares != 0 && shares != kLeanShares; }
 
@@ -103,6 +114,8 @@ OneUnitFitter::OneUnitFitter(const Graph& graph, const CompileOptions& options,
   options_.kernels.board = &board_;
   options_.branches.space_bytes = options.board().ArenaSpace()->usable_bytes();
   split_options_.limits = board_.splitting;
+  // Elsewhere such small ops are over before they have started.
+  split_options_.tiles = board_.architecture == "cortex-m";
   // Without any search for chains to cut, much that fits would be refused.
   constexpr double kPatchSeconds = 1e-7;  // a unit of that search
   constexpr int64_t kLeastShare = 64;
@@ -110,6 +123,7 @@ OneUnitFitter::OneUnitFitter(const Graph& graph, const CompileOptions& options,
                                         split.work_budget / kLeastShare);
   split_options_.in_place = InPlaceInputsOf(options);
   split_options_.outside = options.arena.outside;
+  split_options_.tile_prices = TilePricesOf(board_);
   if (split.most_slowdown > 0) split_options_.prices = PricesOf(board_);
 }
 

@@ -311,15 +311,20 @@ std::vector<OpBesideAccelerator> OpsBeside(const Compiled& compiled, const Unit&
   return ops;
 }
 
-/// Adds what no other patches could go below, where there are some, all by height.
+/// Adds what no other patches could go below, where there are some, all by height, or tiles.
 void ReportLeastPatched(const Graph& graph, const OutsideInputs& outside, Conversion& conversion) {
   const std::vector<SplitChain>& chains = conversion.chain_splits.chains;
   const bool by_height = std::all_of(chains.begin(), chains.end(), [](const SplitChain& chain) {
     return chain.dimension == SplitDimension::kHeight;
   });
   if (chains.empty() || !by_height) return;
-  LeastPatched least = FindLeastPatched(graph, outside);
+  const bool into_tiles = std::any_of(chains.begin(), chains.end(), [](const SplitChain& chain) {
+    return chain.patching.tiles > 1;
+  });
+  LeastPatched least =
+      FindLeastPatched(graph, outside, into_tiles ? CutInto::kTiles : CutInto::kPatches);
   conversion.memory.least_patched = least.bytes;
+  conversion.memory.least_patched_into_tiles = into_tiles;
   conversion.memory.least_patched_reason = std::move(least.reason);
 }
 

@@ -21,6 +21,7 @@ std::optional<Layout> FixedLayout(LayoutNeed need) {
   switch (need) {
     case LayoutNeed::kChannelsLast:
     case LayoutNeed::kChannelsLastStrided:
+    case LayoutNeed::kChannelsLastRows:
       return Layout::kChannelsLast;
     case LayoutNeed::kRowMajor:
       return Layout::kRowMajor;

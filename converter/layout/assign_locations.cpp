@@ -33,6 +33,8 @@ bool Takes(LayoutNeed need, const Tensor& tensor, const Strides& strides) {
       return tensor.shape.rank == 4 && (tensor.shape[1] == 1 || strides[1] == 1) &&
              (tensor.shape[2] == 1 || strides[2] == strides[3] * tensor.shape[3]) &&
              (tensor.shape[0] == 1 || strides[0] == strides[3] * tensor.shape[3] * tensor.shape[2]);
+    case LayoutNeed::kChannelsLastRows:
+      return tensor.shape.rank == 4 && (tensor.shape[1] == 1 || strides[1] == 1);
     case LayoutNeed::kDense:
     case LayoutNeed::kRowMajor:
     case LayoutNeed::kChannelsLast:

@@ -81,6 +81,9 @@ bool TakesAsItLies(LayoutNeed need, const Shape& shape, const std::vector<int32_
       return (shape[1] == 1 || strides[1] == 1) &&
              (shape[2] == 1 || strides[2] == strides[3] * shape[3]) &&
              (shape[0] == 1 || strides[0] == strides[3] * shape[3] * shape[2]);
+    case LayoutNeed::kChannelsLastRows:
+      if (!is_image) return IsDense(shape, strides, Layout::kRowMajor);
+      return shape[1] == 1 || strides[1] == 1;
   }
   return false;
 }

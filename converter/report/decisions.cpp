@@ -199,17 +199,22 @@ Json SplitsJson(const Conversion& conversion) {
                       {"reason", split.reason}});
   }
   for (const SplitChain& chain : conversion.chain_splits.chains) {
-    splits.push_back({{"op", chain.first_op},
-                      {"last_op", chain.last_op},
-                      {"ops", chain.ops},
-                      {"dimension", Name(chain.dimension)},
-                      {"parts", chain.patching.parts},
-                      {"halo", Name(chain.patching.policy)},
-                      {"bytes_before", chain.peak_before},
-                      {"bytes_after", chain.peak_after},
-                      {"copied_bytes", chain.copied_bytes},
-                      {"recomputed_work", chain.recomputed_work},
-                      {"reason", chain.reason}});
+    Json split = {{"op", chain.first_op},
+                  {"last_op", chain.last_op},
+                  {"ops", chain.ops},
+                  {"dimension", Name(chain.dimension)},
+                  {"parts", chain.patching.parts},
+                  {"halo", Name(chain.patching.policy)},
+                  {"bytes_before", chain.peak_before},
+                  {"bytes_after", chain.peak_after},
+                  {"copied_bytes", chain.copied_bytes},
+                  {"recomputed_work", chain.recomputed_work},
+                  {"reason", chain.reason}};
+    if (chain.patching.tiles > 1) {
+      split["tiles"] = chain.patching.tiles;
+      split["tile_halo"] = Name(chain.patching.tile_policy);
+    }
+    splits.push_back(std::move(split));
   }
   return splits;
 }

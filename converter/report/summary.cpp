@@ -19,14 +19,20 @@ void AddSplits(const Conversion& conversion, std::string& text) {
     text += fmt::format("split: {} ops into {} parts\n", ops.ops_split, ops.parts);
   }
   for (const SplitChain& chain : conversion.chain_splits.chains) {
-    text += fmt::format("split: {} ops from {} to {} into {} patches by {}\n", chain.ops,
-                        chain.first_op, chain.last_op, chain.patching.parts, Name(chain.dimension));
+    const Patching& patching = chain.patching;
+    const std::string tiles =
+        patching.tiles > 1 ? fmt::format(", each into {} tiles by width", patching.tiles) : "";
+    text +=
+        fmt::format("split: {} ops from {} to {} into {} patches by {}{}\n", chain.ops,
+                    chain.first_op, chain.last_op, patching.parts, Name(chain.dimension), tiles);
   }
   const MemoryReport& memory = conversion.memory;
   if (memory.least_patched > 0) {
     text += fmt::format(
-        "patches: no others by height need less than {} bytes ({}), the arena {:.2f} times that\n",
-        memory.least_patched, memory.least_patched_reason,
+        "patches: no others by height{} need less than {} bytes ({}), the arena {:.2f} times "
+        "that\n",
+        memory.least_patched_into_tiles ? ", or tiles," : "", memory.least_patched,
+        memory.least_patched_reason,
         static_cast<double>(memory.arena_bytes) / static_cast<double>(memory.least_patched));
   }
 }

@@ -15,6 +15,7 @@ Chain Chain::Prefix(size_t count) const {
         std::lower_bound(tensor.readers.begin(), tensor.readers.end(), static_cast<int32_t>(count));
     tensor.readers.erase(beyond, tensor.readers.end());
   }
+  if (columns != nullptr) prefix.columns = std::make_shared<const Chain>(columns->Prefix(count));
   return prefix;
 }
 

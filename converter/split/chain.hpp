@@ -3,10 +3,12 @@
 //
 // Every tensor of a chain has an axis along which it is cut; its extent there is called rows,
 // whatever the dimension is. A chain stores which rows of each tensor need which others, so that
-// ranges, peaks and costs are computed without the graph.
+// ranges, peaks and costs are computed without the graph. A chain by height may have the same ops
+// by width beside it, so that patches are cut into tiles: there "rows" are columns.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "converter/ir/graph.hpp"
@@ -52,6 +54,8 @@ struct Chain {
   OpId accumulator = kNone;
   int64_t sum_bytes = 0;          ///< of the accumulator's sums
   DType sum_dtype = DType::kI32;  ///< of the sums
+  /// The same ops and tensors by width, in the same order; null: there are no tiles.
+  std::shared_ptr<const Chain> columns;
 
   [[nodiscard]] int64_t end() const {
     return first + static_cast<int64_t>(ops.size()) + (accumulator == kNone ? 0 : 1);
@@ -89,10 +93,23 @@ inline constexpr PatchPolicy kPatchPolicies[] = {PatchPolicy::kKeepBuffer, Patch
   return policy == PatchPolicy::kKeepRows || policy == PatchPolicy::kKeepNarrow;
 }
 
+/// What chains may be cut into.
+enum class CutInto : uint8_t {
+  kPatches,  ///< along one dimension
+  kTiles,    ///< along height, and patches along width too
+};
+
 /// How a chain is cut.
 struct Patching {
   int32_t parts = 1;
   PatchPolicy policy = PatchPolicy::kKeepRows;
+  /// Of a chain with columns: tiles of a patch, from left to right, and what happens to columns
+  /// that a later tile of the patch needs again. Rows that are kept are kept tile by tile.
+  int32_t tiles = 1;
+  PatchPolicy tile_policy = PatchPolicy::kRecompute;
+
+  /// Returns how the chain's columns are cut.
+  [[nodiscard]] Patching Across() const { return {tiles, tile_policy}; }
 };
 
 [[nodiscard]] const char* Name(PatchPolicy policy);

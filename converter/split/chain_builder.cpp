@@ -155,6 +155,23 @@ bool ChainBuilder::Accumulate(const Graph& graph, const GraphOrder& order, Chain
   return true;
 }
 
+bool ChainBuilder::AddColumns(const Graph& graph, const GraphOrder& order, Chain& chain) {
+  if (chain.dimension != SplitDimension::kHeight || chain.accumulator != kNone) return false;
+  ChainBuilder builder(graph, order, chain.first, SplitDimension::kWidth);
+  for (size_t k = 0; k < chain.ops.size(); ++k) {
+    if (chain.ops[k].once || !builder.Add()) return false;
+    if (builder.chain().tensors[k].axis == chain.tensors[k].axis) return false;
+    const std::vector<ChainInput>& by_rows = chain.ops[k].inputs;
+    const std::vector<ChainInput>& by_columns = builder.chain().ops[k].inputs;
+    for (size_t i = 0; i < by_rows.size(); ++i) {
+      const int32_t axis = by_rows[i].need.axis;
+      if (axis >= 0 && axis == by_columns[i].need.axis) return false;
+    }
+  }
+  chain.columns = std::make_shared<const Chain>(builder.chain());
+  return true;
+}
+
 void ChainBuilder::Append(OpId id, const OpCall& call, int32_t axis,
                           const std::vector<InputSplit>& needs, int32_t granularity) {
   const Op& op = graph_.op(id);

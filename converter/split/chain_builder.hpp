@@ -53,6 +53,11 @@ class ChainBuilder {
   /// another reader, or if partial sums would not be bit-equal.
   [[nodiscard]] static bool Accumulate(const Graph& graph, const GraphOrder& order, Chain& chain);
 
+  /// Gives a chain by height, built for this graph and order, its columns. Returns false and
+  /// changes nothing if an op cannot be cut by width too, or its rows come once, or a sum ends the
+  /// chain.
+  [[nodiscard]] static bool AddColumns(const Graph& graph, const GraphOrder& order, Chain& chain);
+
  private:
   [[nodiscard]] int32_t TensorOf(TensorId id) const;
   [[nodiscard]] bool Fits(const Op& op, const std::vector<InputSplit>& needs) const;

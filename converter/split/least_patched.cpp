@@ -183,20 +183,36 @@ TensorId SourceOf(const Graph& graph, TensorId id) {
   return id;
 }
 
-/// Rows of the input that a row of a convolution needs, where it is cut; the fewest of its rows.
+/// The most indices along an axis of the input that one of a convolution's own needs; all of them
+/// where it is not cut so.
+int32_t MostNeeded(const Graph& graph, const Op& op, int32_t axis) {
+  const int32_t extent = graph.tensor(op.inputs[0]).shape[axis];
+  const auto cut = FindCut(graph, op, axis);
+  if (!cut || cut->inputs[0].axis != axis) return extent;
+  int32_t most = 0;
+  for (int32_t i = 0; i < cut->extent; ++i) {
+    most = std::max(most, InputRange(cut->inputs[0], {i, i + 1}, extent).size());
+  }
+  return most;
+}
+
+/// Rows of the input that a row of a convolution needs, or of tiles its window.
 void RaiseByConvolution(const Graph& graph, const Op& op, const OutsideInputs& outside,
-                        LeastPatched& least) {
+                        CutInto into, LeastPatched& least) {
   if (!TraitsOf(op.kind).convolution || graph.tensor(op.outputs[0]).shape.rank != 4) return;
   const Tensor& x = graph.tensor(op.inputs[0]);
   const TensorId source = SourceOf(graph, op.inputs[0]);
   if (graph.tensor(source).IsConstant() || IsOutside(outside, source) || x.shape[0] != 1) return;
   const auto cut = FindCut(graph, op, kRowAxis);
   if (!cut || cut->extent == 0) return;
-  int32_t most = 0;
-  for (int32_t row = 0; row < cut->extent; ++row) {
-    most = std::max(most, RowsNeeded(cut, 0, row, RowsOf(x)).size());
+  const int64_t rows = MostNeeded(graph, op, kRowAxis) * RowBytes(x);
+  if (into == CutInto::kPatches) {
+    Raise(least, rows, fmt::format("rows that '{}' reads for one of its own", op.name));
+    return;
   }
-  Raise(least, most * RowBytes(x), fmt::format("rows that '{}' reads for one of its own", op.name));
+  constexpr int32_t kColumnAxis = 3;
+  Raise(least, rows / x.shape[kColumnAxis] * MostNeeded(graph, op, kColumnAxis),
+        fmt::format("what '{}' reads for one pixel", op.name));
 }
 
 /// Where rows come in are too many to look at, some moments are: each proves something.
@@ -215,12 +231,12 @@ void RaiseByRows(const Graph& graph, const OutsideInput& input, LeastPatched& le
 
 }  // namespace
 
-LeastPatched FindLeastPatched(const Graph& graph, const OutsideInputs& outside) {
+LeastPatched FindLeastPatched(const Graph& graph, const OutsideInputs& outside, CutInto into) {
   LeastPatched least;
   Raise(least, BytesOf(graph, graph.inputs(), outside), "the inputs");
   Raise(least, BytesOf(graph, graph.outputs(), {}), "the outputs");
   for (const OpId id : graph.OpOrder()) {
-    RaiseByConvolution(graph, graph.op(id), outside, least);
+    RaiseByConvolution(graph, graph.op(id), outside, into, least);
   }
   for (const OutsideInput& input : outside) {
     if (input.rows > 0) RaiseByRows(graph, input, least);

@@ -1,4 +1,5 @@
-// Proves how large an arena must be at least, however a graph is cut into patches by height.
+// Proves how large an arena must be at least, however a graph is cut into patches by height, or
+// into tiles.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +7,7 @@
 
 #include "converter/ir/graph.hpp"
 #include "converter/ir/outside_inputs.hpp"
+#include "converter/split/chain.hpp"
 
 namespace tenon::converter {
 
@@ -19,13 +21,16 @@ struct LeastPatched {
 /// in any order, and computed again as often as one likes:
 /// - The inputs lie in the arena until something reads them, and the outputs once all is computed.
 /// - While an op makes a row of its output, the rows of the input that it needs for that row are
-///   there; of convolutions, whose operands are tensors of their own in every plan.
+///   there; of convolutions, whose operands are tensors of their own in every plan. Of tiles, the
+///   columns that it needs for one pixel of the row.
 /// - Of an input that comes by rows, what is kept when some rows have come must suffice, with the
 ///   rows to come, for the outputs: the least bytes of rows of tensors that lie on all paths from
 ///   the first rows to what needs later ones (a minimum cut). Beside them lie the rows that come
 ///   next.
 /// Kernels' workspaces are not counted, and an average counts as one sum of a byte per channel that
-/// may be begun at any time. Cuts in width may need less.
-[[nodiscard]] LeastPatched FindLeastPatched(const Graph& graph, const OutsideInputs& outside);
+/// may be begun at any time. Without tiles, cuts in width may need less. Graphs with an input that
+/// comes by rows have none.
+[[nodiscard]] LeastPatched FindLeastPatched(const Graph& graph, const OutsideInputs& outside,
+                                            CutInto into = CutInto::kPatches);
 
 }  // namespace tenon::converter

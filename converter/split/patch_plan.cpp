@@ -33,6 +33,9 @@ SplitChain Describe(const Graph& graph, const MemoryPlanSearch& search, const Pl
 
 PatchPlanner::PatchPlanner(const Graph& graph, const MemorySplitOptions& options)
     : graph_(graph), search_(std::make_unique<MemoryPlanSearch>(graph, options)) {
+  may_make_tiles_ =
+      options.tiles && std::none_of(options.outside.begin(), options.outside.end(),
+                                    [](const OutsideInput& input) { return input.rows > 0; });
   if (!search_->profile().has_waiting_parts) return;
   search_apart_ = std::make_unique<MemoryPlanSearch>(graph, options, WaitingParts::kApart);
 }
@@ -41,14 +44,14 @@ PatchPlanner::~PatchPlanner() = default;
 
 int64_t PatchPlanner::UnsplitPeak() const { return search_->profile().peak; }
 
-MemorySplit PatchPlanner::Plan(int64_t target_bytes) {
+MemorySplit PatchPlanner::Plan(int64_t target_bytes, CutInto into) {
   MemorySplit result;
   result.target_bytes = target_bytes;
   result.unsplit_peak = result.estimated_peak = UnsplitPeak();
   chains_.clear();
-  std::optional<PlanOfChains> plan = search_->Find(target_bytes);
+  std::optional<PlanOfChains> plan = search_->Find(target_bytes, into);
   if (search_apart_ && !(plan && plan->chains.empty())) {
-    std::optional<PlanOfChains> apart = search_apart_->Find(target_bytes);
+    std::optional<PlanOfChains> apart = search_apart_->Find(target_bytes, into);
     if (apart && !(plan && plan->Cost() <= apart->Cost())) plan = std::move(apart);
   }
   if (!plan.has_value()) return result;
@@ -61,27 +64,29 @@ MemorySplit PatchPlanner::Plan(int64_t target_bytes) {
   return result;
 }
 
-int64_t PatchPlanner::SmallestTarget() {
-  if (!smallest_target_) smallest_target_ = FindSmallestTarget();
-  return *smallest_target_;
+int64_t PatchPlanner::SmallestTarget(CutInto into) {
+  if (!smallest_target_) smallest_target_ = FindSmallestTarget(CutInto::kPatches, UnsplitPeak());
+  if (into == CutInto::kPatches) return *smallest_target_;
+  if (!smallest_tiled_) smallest_tiled_ = FindSmallestTarget(into, *smallest_target_);
+  return *smallest_tiled_;
 }
 
 /// Sets `peak` to what the plan needs.
-bool PatchPlanner::Reaches(int64_t target, int64_t& peak) {
-  std::optional<PlanOfChains> plan = search_->Find(target);
-  if (!plan && search_apart_) plan = search_apart_->Find(target);
+bool PatchPlanner::Reaches(int64_t target, CutInto into, int64_t& peak) {
+  std::optional<PlanOfChains> plan = search_->Find(target, into);
+  if (!plan && search_apart_) plan = search_apart_->Find(target, into);
   if (plan) peak = plan->peak;
   return plan.has_value();
 }
 
-int64_t PatchPlanner::FindSmallestTarget() {
+/// Finds the smallest target below one that can be met.
+int64_t PatchPlanner::FindSmallestTarget(CutInto into, int64_t reachable) {
   constexpr int64_t kPrecision = 256;
-  int64_t reachable = UnsplitPeak();
   int64_t unreachable = 0;
   while (reachable - unreachable > std::max<int64_t>(reachable / kPrecision, 1)) {
     const int64_t middle = unreachable + (reachable - unreachable) / 2;
     int64_t peak = 0;
-    if (Reaches(middle, peak)) {
+    if (Reaches(middle, into, peak)) {
       reachable = std::min(middle, std::max<int64_t>(peak, unreachable));
     } else {
       unreachable = middle;

@@ -34,6 +34,8 @@ struct PatchPrices {
 
 struct MemorySplitOptions {
   SplittingLimits limits;
+  /// Tiles are tried where patches along one dimension do not reach a limit.
+  bool tiles = false;
   std::vector<PatchPolicy> policies{std::begin(kPatchPolicies), std::end(kPatchPolicies)};
   int64_t longest = 160;  ///< ops of a chain; a batch may be cut through all of them
   /// Ops that estimates may visit, some 20 nanoseconds each; not seconds, so that results repeat.
@@ -41,6 +43,7 @@ struct MemorySplitOptions {
   InPlaceInputs in_place;  ///< kernels that work in place; may be empty
   OutsideInputs outside;   ///< take none of the memory that is counted
   PatchPrices prices;
+  PatchPrices tile_prices;  ///< of plans in which tiles are tried
 };
 
 /// One chain that was cut, for reports.
@@ -74,18 +77,20 @@ class PatchPlanner {
 
   /// Returns the live bytes at the worst step of the graph as it is.
   [[nodiscard]] int64_t UnsplitPeak() const;
+  /// Returns true if tiles may be tried: the options say so, and no input comes by rows.
+  [[nodiscard]] bool MayMakeTiles() const { return may_make_tiles_; }
   /// Returns the smallest target that Plan can meet, within 1/256. Found once.
-  [[nodiscard]] int64_t SmallestTarget();
+  [[nodiscard]] int64_t SmallestTarget(CutInto into = CutInto::kPatches);
   /// Returns the cheapest plan found under the target; without one, `fits` is false and there are
   /// no chains.
-  [[nodiscard]] MemorySplit Plan(int64_t target_bytes);
+  [[nodiscard]] MemorySplit Plan(int64_t target_bytes, CutInto into = CutInto::kPatches);
   /// Cuts `graph`, which is the planner's or an equal copy of it, by the last plan.
   [[nodiscard]] Status Apply(Graph& graph) const;
   [[nodiscard]] const Graph& graph() const { return graph_; }
 
  private:
-  int64_t FindSmallestTarget();
-  [[nodiscard]] bool Reaches(int64_t target, int64_t& peak);
+  int64_t FindSmallestTarget(CutInto into, int64_t reachable);
+  [[nodiscard]] bool Reaches(int64_t target, CutInto into, int64_t& peak);
 
   const Graph& graph_;
   std::unique_ptr<MemoryPlanSearch> search_;
@@ -93,6 +98,8 @@ class PatchPlanner {
   std::unique_ptr<MemoryPlanSearch> search_apart_;
   std::vector<PlannedChain> chains_;  ///< of the last plan
   std::optional<int64_t> smallest_target_;
+  std::optional<int64_t> smallest_tiled_;
+  bool may_make_tiles_ = false;
 };
 
 /// Plans and cuts the graph. Where no plan meets the target, the graph stays as it is and `fits` is
@@ -118,7 +125,8 @@ inline constexpr int64_t kTooSlow = INT64_MAX;
 /// each time. Takes at most `most_tries` conversions, and one more for the smallest target. If none
 /// fits, the graph becomes the one that needs least: compare `measured_bytes`. A limit of 0 asks
 /// for the smallest that can be reached; targets above it are tried in growing steps, which also
-/// finds the smallest that is not too slow.
+/// finds the smallest that is not too slow. Where the limit is not reached and tiles may be made,
+/// the same is done with them.
 [[nodiscard]] Result<MemoryFit> FitMemory(Graph& graph, int64_t limit_bytes,
                                           const MemorySplitOptions& options,
                                           const MeasureMemory& measure, int most_tries = 8);

@@ -14,8 +14,6 @@ constexpr SplitDimension kDimensions[] = {SplitDimension::kBatch, SplitDimension
 constexpr size_t kEveryChain =
     512;  // number of cuts up to which every chain of a graph is examined
 constexpr int kPatience = 12;
-constexpr int64_t kOverdraft = 4;  // factor on the work budget if no plan was found within it
-
 constexpr int64_t kMostSavedBySteps = 2;  // factor on what patches need, at most
 
 constexpr int64_t kEffortOfGrowing = 100;
@@ -29,12 +27,6 @@ bool CanBeCut(const Graph& graph, const Chain& chain) {
   const Shape& shape = graph.tensor(last.id).shape;
   return chain.dimension != SplitDimension::kWidth || shape.rank != 4 || last.axis != 3 ||
          shape[2] == 1;
-}
-
-/// Returns true if PatchPolicy::kKeepNarrow is anything else than kKeepRows.
-bool HasWideRows(const Chain& chain) {
-  const std::vector<uint8_t> again = ComputedAgain(chain, PatchPolicy::kKeepNarrow);
-  return std::find(again.begin(), again.end(), 1) != again.end();
 }
 
 }  // namespace
@@ -79,7 +71,7 @@ void MemoryPlanSearch::ChooseCuts() {
 
 int64_t MemoryPlanSearch::CostOf(const PatchEstimate& estimate) const {
   constexpr int64_t kBytesPerCopied = 2;  // read and written
-  const PatchPrices& prices = options_.prices;
+  const PatchPrices& prices = into_ == CutInto::kPatches ? options_.prices : options_.tile_prices;
   return estimate.copied_bytes * kBytesPerCopied +
          static_cast<int64_t>(prices.bytes_per_work *
                               static_cast<double>(estimate.recomputed_work)) +
@@ -171,24 +163,34 @@ PlannedChain MemoryPlanSearch::Evaluate(const Chain& chain, const Patching& patc
   return planned;
 }
 
+/// Sets the peak and the cost of a way.
+void MemoryPlanSearch::LookUp(const Chain& chain, Way& way) {
+  const Patching& patching = way.patching;
+  const Key key{chain.first,
+                static_cast<size_t>(chain.end() - chain.first),
+                static_cast<int>(chain.dimension),
+                patching.parts,
+                static_cast<int>(patching.policy),
+                patching.tiles,
+                static_cast<int>(patching.tile_policy)};
+  const auto [found, is_new] = known_[static_cast<size_t>(into_)].try_emplace(key);
+  if (is_new) {
+    const PlannedChain planned = Evaluate(chain, patching);
+    found->second = {planned.peak, planned.cost, planned.estimate.ops};
+  }
+  way.peak = found->second.peak;
+  way.cost = found->second.cost;
+  way.ops = found->second.ops;
+}
+
 /// Takes the fewest patches that fit if that is cheaper than `best`. Returns true if `best` has
 /// changed. Lowers `least_peak` to what the finest patches need.
 bool MemoryPlanSearch::TryPolicy(const Chain& chain, int64_t target, Way way, Way& best,
                                  int64_t& least_peak) {
-  const auto look_up = [&](int32_t parts) {
-    way.patching.parts = parts;
-    const Key key{chain.first, static_cast<size_t>(chain.end() - chain.first),
-                  static_cast<int>(chain.dimension), parts, static_cast<int>(way.patching.policy)};
-    const auto [found, is_new] = known_.try_emplace(key);
-    if (is_new) {
-      const PlannedChain planned = Evaluate(chain, way.patching);
-      found->second = {planned.peak, planned.cost};
-    }
-    std::tie(way.peak, way.cost) = found->second;
-  };
   const auto take_first = [&](const std::vector<int32_t>& counts) {
     for (const int32_t parts : counts) {
-      look_up(parts);
+      way.patching.parts = parts;
+      LookUp(chain, way);
       if (way.cost >= best.cost) return false;
       if (way.peak > target) continue;
       best = way;
@@ -198,13 +200,31 @@ bool MemoryPlanSearch::TryPolicy(const Chain& chain, int64_t target, Way way, Wa
   };
   const std::vector<int32_t> counts = PartCounts(chain);
   if (counts.empty()) return false;
-  look_up(counts.back());
+  way.patching.parts = counts.back();
+  LookUp(chain, way);
   // Steps save parts of what is inside a chain, and are examined where that may be enough.
   const std::vector<int32_t> in_steps = CountsInSteps(chain, way.patching.policy);
   const int64_t least = in_steps.empty() ? way.peak : way.peak / kMostSavedBySteps;
   least_peak = std::min(least_peak, least);
   if (way.peak <= target) return take_first(counts);  // the finest need the least, as a rule
   return least <= target && take_first(in_steps);
+}
+
+/// Tries all policies on a chain that is cut along one dimension.
+bool MemoryPlanSearch::TryPolicies(const Chain& chain, int64_t target, Way way, Way& best) {
+  bool found = false;
+  int64_t least_peak = INT64_MAX;
+  for (const PatchPolicy policy : options_.policies) {
+    if (policy == PatchPolicy::kRecompute && !chain.MayRecompute()) continue;
+    if (policy == PatchPolicy::kKeepNarrow && !HasWideRows(chain)) continue;
+    if (effort_ > kOverdraft * options_.work_budget) return found;
+    way.patching = {1, policy};
+    found = TryPolicy(chain, target, way, best, least_peak) || found;
+    if (chain.dimension == SplitDimension::kBatch) break;  // all policies are the same
+  }
+  const auto count = static_cast<size_t>(chain.end() - chain.first);
+  least_peaks_.try_emplace({chain.first, count, static_cast<int>(chain.dimension)}, least_peak);
+  return found;
 }
 
 bool MemoryPlanSearch::Cheapest(size_t from, size_t to, int64_t target, Way& best) {
@@ -217,19 +237,19 @@ bool MemoryPlanSearch::Cheapest(size_t from, size_t to, int64_t target, Way& bes
     if (static_cast<int64_t>(count) > options_.longest && !(batch && from == 0)) continue;
     const auto key = std::make_tuple(cuts_[from], count, static_cast<int>(dimension));
     const auto known = least_peaks_.find(key);
-    if (known != least_peaks_.end() && known->second > target) continue;
+    const bool is_known_larger = known != least_peaks_.end() && known->second > target;
+    const bool has_tiles = into_ == CutInto::kTiles && dimension == SplitDimension::kHeight;
+    if (is_known_larger && !has_tiles) continue;
+    if (effort_ > kOverdraft * options_.work_budget) return found;
     const std::optional<Chain> chain = ChainOf(cuts_[from], dimension, count);
-    int64_t least_peak = INT64_MAX;
-    for (const PatchPolicy policy : options_.policies) {
-      if (!chain.has_value()) break;
-      if (policy == PatchPolicy::kRecompute && !chain->MayRecompute()) continue;
-      if (policy == PatchPolicy::kKeepNarrow && !HasWideRows(*chain)) continue;
-      if (effort_ > kOverdraft * options_.work_budget) return found;
-      const Way way{from, dimension, {1, policy}, 0, 0};
-      found = TryPolicy(*chain, target, way, best, least_peak) || found;
-      if (batch) break;  // all policies are the same
+    if (!chain.has_value()) {
+      least_peaks_.try_emplace(key, INT64_MAX);
+      continue;
     }
-    least_peaks_.try_emplace(key, least_peak);
+    const Way way{from, dimension, {}, 0, 0, 0};
+    const bool whole_rows = !is_known_larger && TryPolicies(*chain, target, way, best);
+    found = found || whole_rows;
+    if (has_tiles && !whole_rows) found = TryTiles(*chain, target, way, best) || found;
   }
   return found;
 }
@@ -266,8 +286,9 @@ void MemoryPlanSearch::Extend(size_t to, int64_t target, std::vector<Reached>& r
   }
 }
 
-std::optional<PlanOfChains> MemoryPlanSearch::Find(int64_t target) {
+std::optional<PlanOfChains> MemoryPlanSearch::Find(int64_t target, CutInto into) {
   effort_ = 0;
+  into_ = into;
   std::vector<Reached> reached(cuts_.size());
   reached[0].cost = 0;
   for (size_t to = 1; to < cuts_.size(); ++to) Extend(to, target, reached);
@@ -286,6 +307,7 @@ PlanOfChains MemoryPlanSearch::Collect(const std::vector<Reached>& reached) {
     const int64_t first = cuts_[step.way.from];
     std::optional<Chain> chain =
         ChainOf(first, step.way.dimension, static_cast<size_t>(cuts_[to] - first));
+    if (step.way.patching.tiles > 1) (void)ChainBuilder::AddColumns(graph_, order_, *chain);
     PlannedChain planned = Evaluate(*chain, step.way.patching);
     planned.chain = std::move(*chain);
     plan.peak = std::max(plan.peak, planned.peak);

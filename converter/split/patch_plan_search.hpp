@@ -44,7 +44,7 @@ class MemoryPlanSearch {
   [[nodiscard]] const LiveProfile& profile() const { return profile_; }
   [[nodiscard]] const GraphOrder& order() const { return order_; }
   /// Returns none if no plan is found before the work budget is spent.
-  [[nodiscard]] std::optional<PlanOfChains> Find(int64_t target);
+  [[nodiscard]] std::optional<PlanOfChains> Find(int64_t target, CutInto into);
 
   /// Returns the extra cost of patches over whole ops, in bytes that could be moved in the same
   /// time.
@@ -57,6 +57,12 @@ class MemoryPlanSearch {
     Patching patching;
     int64_t peak = 0;
     int64_t cost = 0;
+    int64_t ops = 0;
+  };
+  struct Known {
+    int64_t peak = 0;
+    int64_t cost = 0;
+    int64_t ops = 0;
   };
   struct Reached {
     int64_t cost = INT64_MAX;
@@ -71,18 +77,27 @@ class MemoryPlanSearch {
     bool ended = false;  ///< no further op can be cut
   };
 
+  /// Factor on the work budget if no plan was found within it.
+  static constexpr int64_t kOverdraft = 4;
+
   void ChooseCuts();
   void Extend(size_t to, int64_t target, std::vector<Reached>& reached);
   [[nodiscard]] bool Cheapest(size_t from, size_t to, int64_t target, Way& best);
+  bool TryPolicies(const Chain& chain, int64_t target, Way way, Way& best);
   bool TryPolicy(const Chain& chain, int64_t target, Way way, Way& best, int64_t& least_peak);
+  bool TryTiles(const Chain& chain, int64_t target, Way way, Way& best);
+  bool TryTilePolicy(const Chain& chain, int64_t target, Way way, Way& best, int64_t& least_peak);
+  void LookUp(const Chain& chain, Way& way);
   [[nodiscard]] int64_t ExitsInLargerStorages(const Chain& chain) const;
   PlannedChain Evaluate(const Chain& chain, const Patching& patching);
   std::optional<Chain> ChainOf(int64_t first, SplitDimension dimension, size_t count);
   [[nodiscard]] std::vector<int32_t> PartCounts(const Chain& chain) const;
   [[nodiscard]] std::vector<int32_t> CountsInSteps(const Chain& chain, PatchPolicy policy) const;
+  [[nodiscard]] std::vector<int32_t> CountsOfTiledPatches(const Chain& chain,
+                                                          PatchPolicy policy) const;
   [[nodiscard]] PlanOfChains Collect(const std::vector<Reached>& reached);
 
-  using Key = std::tuple<int64_t, size_t, int, int32_t, int>;
+  using Key = std::tuple<int64_t, size_t, int, int32_t, int, int32_t, int>;
   const Graph& graph_;
   MemorySplitOptions options_;
   GraphOrder order_;
@@ -90,10 +105,13 @@ class MemoryPlanSearch {
   std::vector<int64_t> cuts_;  ///< positions where chains may begin and end; first 0, last the end
   std::vector<int64_t> whole_peak_;  ///< by cut: live bytes up to the next one, ops left whole
   std::map<std::pair<int64_t, int>, Growing> growing_;  ///< by first position and dimension
-  std::map<Key, std::pair<int64_t, int64_t>> known_;    ///< peak and cost
+  std::map<Key, Known> known_[2];                       ///< by CutInto, at whose prices
   /// By first op, number of ops and dimension: the least peak of the finest patches of all
   /// policies. INT64_MAX: no chain, or none that can be cut.
   std::map<std::tuple<int64_t, size_t, int>, int64_t> least_peaks_;
+  /// By first op and number of ops: the least peak of tiles.
+  std::map<std::pair<int64_t, size_t>, int64_t> least_tiled_;
+  CutInto into_ = CutInto::kPatches;
   int64_t effort_ = 0;
 };
 

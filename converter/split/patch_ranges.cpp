@@ -58,6 +58,11 @@ std::vector<uint8_t> ComputedAgain(const Chain& chain, PatchPolicy policy) {
   return again;
 }
 
+bool HasWideRows(const Chain& chain) {
+  const std::vector<uint8_t> again = ComputedAgain(chain, PatchPolicy::kKeepNarrow);
+  return std::find(again.begin(), again.end(), 1) != again.end();
+}
+
 PatchRanges::PatchRanges(const Chain& chain, const Patching& patching)
     : chain_(chain),
       patching_(patching),
@@ -199,6 +204,16 @@ void PatchRanges::Rows(int32_t part, std::vector<PatchRows>& rows) {
   } else {
     KeepingRows(part, rows);
   }
+}
+
+TileRanges::TileRanges(const Chain& chain, const Patching& patching)
+    : tensors_(chain.tensors.size()), rows_(chain, patching) {
+  if (chain.columns != nullptr) columns_.emplace(*chain.columns, patching.Across());
+}
+
+void TileRanges::Columns(int32_t tile, std::vector<PatchRows>& columns) {
+  if (columns_) return columns_->Rows(tile, columns);
+  columns.assign(tensors_, PatchRows{0, 0, 1, 1});
 }
 
 }  // namespace tenon::converter

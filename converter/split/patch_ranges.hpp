@@ -2,6 +2,7 @@
 // patches.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "converter/split/chain.hpp"
@@ -22,6 +23,18 @@ struct PatchRows {
   [[nodiscard]] IndexRange Kept() const { return {next, end}; }
 };
 
+/// Rows and columns of one tensor; without columns, [0, 1) of them.
+struct Region {
+  IndexRange rows;
+  IndexRange columns;
+
+  [[nodiscard]] bool IsEmpty() const { return rows.size() <= 0 || columns.size() <= 0; }
+  [[nodiscard]] bool Contains(const Region& other) const {
+    return rows.begin <= other.rows.begin && other.rows.end <= rows.end &&
+           columns.begin <= other.columns.begin && other.columns.end <= columns.end;
+  }
+};
+
 /// Returns the rows of an exit, or of the summed tensor, that patch `part` of `parts` adds: an even
 /// share, cut at multiples of the granularity of the op that makes it.
 [[nodiscard]] IndexRange ExitShare(const Chain& chain, size_t tensor, int32_t parts, int32_t part);
@@ -35,6 +48,9 @@ struct PatchRows {
 /// Marks the tensors of which patches compute all rows that they read, and take none over from the
 /// last patch; by tensor.
 [[nodiscard]] std::vector<uint8_t> ComputedAgain(const Chain& chain, PatchPolicy policy);
+
+/// Returns true if PatchPolicy::kKeepNarrow is anything else than kKeepRows.
+[[nodiscard]] bool HasWideRows(const Chain& chain);
 
 /// Computes the rows of each patch. Patches may be requested in any order.
 class PatchRanges {
@@ -63,6 +79,22 @@ class PatchRanges {
   int32_t cached_ = -2;  ///< the boundary for which `after_` was computed
   std::vector<int32_t> needed_before_;
   std::vector<int32_t> needed_after_;
+};
+
+/// Computes the rows of each patch, and the columns of each of its tiles. A chain without columns
+/// has patches of one tile, of one column.
+class TileRanges {
+ public:
+  TileRanges(const Chain& chain, const Patching& patching);
+
+  /// One entry per tensor. O(ops).
+  void Rows(int32_t part, std::vector<PatchRows>& rows) { rows_.Rows(part, rows); }
+  void Columns(int32_t tile, std::vector<PatchRows>& columns);
+
+ private:
+  size_t tensors_;
+  PatchRanges rows_;
+  std::optional<PatchRanges> columns_;
 };
 
 }  // namespace tenon::converter

@@ -1,10 +1,9 @@
 #include "converter/split/patch_rewrite.hpp"
 
-#include <map>
 #include <string>
-#include <tuple>
 #include <utility>
 
+#include "converter/split/patch_ops.hpp"
 #include "converter/split/patch_ranges.hpp"
 
 namespace tenon::converter {
@@ -20,10 +19,10 @@ struct Patches {
   std::vector<Exit> exits;
 };
 
-/// Some rows of a tensor of the chain, as a tensor of the new graph.
+/// Some rows and columns of a tensor of the chain, as a tensor of the new graph.
 struct Piece {
   TensorId id = kNone;
-  IndexRange rows;
+  Region region;
 };
 
 class PatchRewriter {
@@ -33,155 +32,213 @@ class PatchRewriter {
         chain_(chain),
         patching_(patching),
         ranges_(chain, patching),
+        ops_(graph),
         buffers_(chain.tensors.size()),
-        kept_(chain.tensors.size()),
-        shares_(chain.tensors.size()) {}
+        above_(static_cast<size_t>(patching.tiles), buffers_),
+        left_(chain.tensors.size()),
+        shares_(chain.tensors.size()),
+        tile_shares_(chain.tensors.size()) {}
 
   /// Adds the patches at the end of the order and lets the chain's readers read them, so that the
   /// chain is unused.
   Result<Patches> Run() {
     for (part_ = 0; part_ < patching_.parts; ++part_) {
       ranges_.Rows(part_, rows_);
-      slices_.clear();
-      for (size_t k = 0; k < chain_.ops.size(); ++k) {
-        TENON_RETURN_IF_ERROR(MakePatch(k));
-        TENON_RETURN_IF_ERROR(KeepRowsAfter(k));
+      for (tile_ = 0; tile_ < patching_.tiles; ++tile_) {
+        ranges_.Columns(tile_, columns_);
+        ops_.ForgetSlices();
+        for (size_t k = 0; k < chain_.ops.size(); ++k) {
+          TENON_RETURN_IF_ERROR(MakePatch(k));
+          TENON_RETURN_IF_ERROR(KeepAfter(k));
+        }
       }
+      for (size_t t = 0; t < chain_.tensors.size(); ++t) TENON_RETURN_IF_ERROR(JoinTiles(t));
     }
     Patches patches;
     for (size_t t = 0; t < chain_.tensors.size(); ++t) {
       if (!chain_.IsExit(t)) continue;
-      TENON_ASSIGN_OR_RETURN(const TensorId whole, JoinShares(t));
+      TENON_ASSIGN_OR_RETURN(const TensorId whole,
+                             ops_.Join(shares_[t], AxesOf(t).rows, NameOf(t)));
       patches.exits.push_back({chain_.tensors[t].id, whole});
     }
     if (chain_.accumulator != kNone) {
       patches.exits.push_back({graph_.op(chain_.accumulator).outputs[0], sums_});
     }
     for (const Patches::Exit& exit : patches.exits) graph_.ReplaceUses(exit.old, exit.whole);
-    patches.ops = std::move(new_ops_);
+    patches.ops = ops_.Take();
     return patches;
   }
 
  private:
+  [[nodiscard]] const std::string& NameOf(size_t t) const {
+    return graph_.tensor(chain_.tensors[t].id).name;
+  }
+
   [[nodiscard]] std::string PatchName(std::string_view name) const {
-    return fmt::format("{}/patch_{}", name, part_);
+    return fmt::format("{}/patch_{}", name, part_ * patching_.tiles + tile_);
   }
 
-  Result<TensorId> Add(OpKind kind, const std::string& name, const std::vector<TensorId>& inputs,
-                       const Attributes& attributes) {
-    Result<OpId> added = graph_.AddOp(kind, name, inputs, attributes, {name});
-    if (!added.ok()) {
-      return InternalError("a patch of the split is refused: {}: {}", name, added.error().message);
+  [[nodiscard]] RegionAxes AxesOf(size_t t) const {
+    return {chain_.tensors[t].axis,
+            chain_.columns == nullptr ? -1 : chain_.columns->tensors[t].axis};
+  }
+
+  /// Returns the region `wanted` of the chain's tensor `t`, cut from a piece that contains it.
+  Result<TensorId> RegionOf(size_t t, const Piece& piece, const Region& wanted, const char* what) {
+    if (piece.id == kNone || !piece.region.Contains(wanted)) {
+      return InternalError("patch {} lacks rows of '{}'", part_, NameOf(t));
     }
-    new_ops_.push_back(*added);
-    return graph_.op(*added).outputs[0];
+    if (wanted.Contains(piece.region)) return piece.id;
+    const auto inside = [](const IndexRange& range, const IndexRange& whole) {
+      return IndexRange{range.begin - whole.begin, range.end - whole.begin};
+    };
+    return ops_.Slice(
+        piece.id, AxesOf(t),
+        {inside(wanted.rows, piece.region.rows), inside(wanted.columns, piece.region.columns)},
+        PatchName(NameOf(t)) + what);
   }
 
-  Result<TensorId> Slice(TensorId source, int32_t axis, const IndexRange& rows,
-                         const std::string& name) {
-    const std::tuple key(source, axis, rows.begin, rows.end);
-    if (const auto found = slices_.find(key); found != slices_.end()) return found->second;
-    const Shape& shape = graph_.tensor(source).shape;
-    SliceAttributes slice;
-    slice.rank = shape.rank;
-    for (int32_t i = 0; i < shape.rank; ++i) {
-      slice.sizes[i] = shape[i];
-      slice.steps[i] = 1;
-    }
-    slice.begins[axis] = rows.begin;
-    slice.sizes[axis] = rows.size();
-    TENON_ASSIGN_OR_RETURN(const TensorId made,
-                           Add(OpKind::kSlice, name, {source}, Attributes(slice)));
-    slices_.emplace(key, made);
-    return made;
+  /// Copies a region of a piece to where it is needed next.
+  Result<TensorId> Move(size_t t, const Piece& piece, const Region& region, const char* from,
+                        const char* to) {
+    TENON_ASSIGN_OR_RETURN(const TensorId old, RegionOf(t, piece, region, from));
+    return ops_.Add(OpKind::kCopy, PatchName(NameOf(t)) + to, {old}, Attributes());
   }
 
-  /// Returns the rows `wanted` of the chain's tensor `t`, cut from a piece that contains them.
-  Result<TensorId> RowsOf(size_t t, const Piece& piece, const IndexRange& wanted,
-                          const char* what) {
-    if (piece.id == kNone || wanted.begin < piece.rows.begin || wanted.end > piece.rows.end) {
-      return InternalError("patch {} lacks rows of '{}'", part_,
-                           graph_.tensor(chain_.tensors[t].id).name);
-    }
-    if (wanted.begin == piece.rows.begin && wanted.end == piece.rows.end) return piece.id;
-    const int32_t offset = piece.rows.begin;
-    return Slice(piece.id, chain_.tensors[t].axis, {wanted.begin - offset, wanted.end - offset},
-                 PatchName(graph_.tensor(chain_.tensors[t].id).name) + what);
-  }
-
+  /// Makes the buffer of an op's output: what comes from the tile on the left, and beside it what
+  /// comes from the last patch, above what is computed.
   Status MakePatch(size_t k) {
-    const ChainOp& cut = chain_.ops[k];
-    const auto t = static_cast<size_t>(cut.output);
-    const PatchRows& rows = rows_[t];
-    if (rows.New().size() <= 0) {  // existing rows stay unchanged
-      buffers_[t] = kept_[t];
+    const auto t = static_cast<size_t>(chain_.ops[k].output);
+    const PatchRows& columns = columns_[t];
+    if (columns.New().size() <= 0) {  // existing columns stay unchanged
+      buffers_[t] = left_[t];
       return {};
     }
-    TensorId moved = kNone;
-    const std::string name = PatchName(graph_.tensor(chain_.tensors[t].id).name);
-    if (rows.FromLast().size() > 0) {
-      TENON_ASSIGN_OR_RETURN(const TensorId old, RowsOf(t, kept_[t], rows.FromLast(), ".old"));
-      TENON_ASSIGN_OR_RETURN(moved, Add(OpKind::kCopy, name + ".halo", {old}, Attributes()));
-    }
-    TENON_ASSIGN_OR_RETURN(const TensorId made, ComputeRows(cut, rows.New()));
-    buffers_[t] = {made, rows.New()};
-    if (chain_.IsShared(t)) {
-      TENON_RETURN_IF_ERROR(AddShare(t, {made, rows.New()}));
-    }
-    if (moved == kNone) return {};
-    TENON_ASSIGN_OR_RETURN(const TensorId buffer,
-                           Add(OpKind::kConcat, name + ".buffer", {moved, made},
-                               Attributes(ConcatAttributes{chain_.tensors[t].axis})));
-    buffers_[t] = {buffer, rows.All()};
+    TENON_RETURN_IF_ERROR(MakeColumns(k));
+    if (columns.FromLast().size() <= 0) return {};
+    const IndexRange rows = rows_[t].All();
+    if (rows.size() <= 0) return {};
+    TENON_ASSIGN_OR_RETURN(const TensorId moved,
+                           Move(t, left_[t], {rows, columns.FromLast()}, ".left", ".edge"));
+    TENON_ASSIGN_OR_RETURN(const TensorId made,
+                           RegionOf(t, buffers_[t], {rows, columns.New()}, ".right"));
+    TENON_ASSIGN_OR_RETURN(const TensorId buffer, ops_.Join({moved, made}, AxesOf(t).columns,
+                                                            PatchName(NameOf(t)) + ".tile"));
+    buffers_[t] = {buffer, {rows, columns.All()}};
     return {};
   }
 
-  /// Adds the op that computes the output rows `out`, with the inputs that it needs.
-  Result<TensorId> ComputeRows(const ChainOp& cut, const IndexRange& out) {
+  /// Makes all rows of the new columns.
+  Status MakeColumns(size_t k) {
+    const ChainOp& cut = chain_.ops[k];
+    const auto t = static_cast<size_t>(cut.output);
+    const PatchRows& rows = rows_[t];
+    const IndexRange columns = columns_[t].New();
+    Piece& above = above_[static_cast<size_t>(tile_)][t];
+    if (rows.New().size() <= 0) {  // existing rows stay unchanged
+      buffers_[t] = above;
+      return {};
+    }
+    TensorId moved = kNone;
+    if (rows.FromLast().size() > 0) {
+      TENON_ASSIGN_OR_RETURN(moved, Move(t, above, {rows.FromLast(), columns}, ".old", ".halo"));
+    }
+    TENON_ASSIGN_OR_RETURN(const TensorId made, Compute(cut, {rows.New(), columns}));
+    buffers_[t] = {made, {rows.New(), columns}};
+    if (chain_.IsShared(t)) TENON_RETURN_IF_ERROR(AddShare(t, buffers_[t]));
+    if (moved == kNone) return {};
+    TENON_ASSIGN_OR_RETURN(const TensorId buffer, ops_.Join({moved, made}, AxesOf(t).rows,
+                                                            PatchName(NameOf(t)) + ".buffer"));
+    buffers_[t] = {buffer, {rows.All(), columns}};
+    return {};
+  }
+
+  /// Adds the op that computes the region `out` of its output, with the inputs that it needs.
+  Result<TensorId> Compute(const ChainOp& cut, const Region& out) {
     const Op& op = graph_.op(cut.id);
-    const size_t t = static_cast<size_t>(cut.output);
+    const auto t = static_cast<size_t>(cut.output);
     std::vector<TensorId> inputs = op.inputs;
     for (size_t i = 0; i < inputs.size(); ++i) {
-      const ChainInput& input = cut.inputs[i];
-      if (inputs[i] == kNone || input.need.axis < 0) continue;
-      const int32_t extent = graph_.tensor(inputs[i]).shape[input.need.axis];
-      const IndexRange range = InputRange(input.need, out, extent);
-      if (input.tensor >= 0) {
-        const auto source = static_cast<size_t>(input.tensor);
-        TENON_ASSIGN_OR_RETURN(inputs[i], RowsOf(source, buffers_[source], range, ".rows"));
-      } else if (range.size() != extent) {
-        TENON_ASSIGN_OR_RETURN(inputs[i],
-                               Slice(inputs[i], input.need.axis, range,
-                                     PatchName(graph_.tensor(inputs[i]).name) + ".rows"));
-      }
+      if (inputs[i] == kNone) continue;
+      TENON_ASSIGN_OR_RETURN(inputs[i], InputOf(cut, i, inputs[i], out));
     }
     std::vector<int32_t> words = op.attributes.words();
     const OpSplit& row = GetOpHostRow(op.kind).split;
     if (row.part_attributes != nullptr) {
       const OpCallView view(graph_, op);
-      row.part_attributes(view.call(), chain_.tensors[t].axis, out, words.data());
+      const RegionAxes axes = AxesOf(t);
+      row.part_attributes(view.call(), axes.rows, out.rows, words.data());
+      if (axes.columns >= 0) {
+        row.part_attributes(view.call(), axes.columns, out.columns, words.data());
+      }
     }
-    TENON_ASSIGN_OR_RETURN(const TensorId made,
-                           Add(op.kind, PatchName(op.name), inputs, Attributes(std::move(words))));
-    graph_.MutableOp(new_ops_.back()).source_ops = graph_.op(cut.id).source_ops;
-    if (graph_.tensor(made).shape[chain_.tensors[t].axis] != out.size()) {
-      return InternalError("patch {} of '{}' has {} rows instead of {}", part_,
-                           graph_.op(cut.id).name,
-                           graph_.tensor(made).shape[chain_.tensors[t].axis], out.size());
-    }
+    const std::string source_ops = op.source_ops;
+    TENON_ASSIGN_OR_RETURN(const TensorId made, ops_.Add(op.kind, PatchName(op.name), inputs,
+                                                         Attributes(std::move(words)), source_ops));
+    TENON_RETURN_IF_ERROR(CheckExtent(cut, made, AxesOf(t).rows, out.rows));
+    TENON_RETURN_IF_ERROR(CheckExtent(cut, made, AxesOf(t).columns, out.columns));
     return made;
   }
 
-  /// Adds the rows of an exit that this patch makes first.
-  Status AddShare(size_t t, const Piece& piece) {
-    IndexRange share = piece.rows;
-    if (patching_.policy == PatchPolicy::kRecompute) {
-      share = ExitShare(chain_, t, patching_.parts, part_);
-      if (share.size() <= 0) return {};
+  /// Returns what the op's region `out` needs of its input `i`.
+  Result<TensorId> InputOf(const ChainOp& cut, size_t i, TensorId whole, const Region& out) {
+    const ChainInput& input = cut.inputs[i];
+    const Shape& shape = graph_.tensor(whole).shape;
+    RegionAxes axes{input.need.axis, -1};
+    Region region{out.rows, {0, 1}};
+    if (axes.rows >= 0) region.rows = InputRange(input.need, out.rows, shape[axes.rows]);
+    if (chain_.columns != nullptr) {
+      const InputSplit& need = chain_.columns->ops[OpIndex(cut)].inputs[i].need;
+      axes.columns = need.axis;
+      if (need.axis >= 0) region.columns = InputRange(need, out.columns, shape[need.axis]);
     }
-    TENON_ASSIGN_OR_RETURN(const TensorId rows, RowsOf(t, piece, share, ".share"));
-    if (chain_.IsSummed(t)) return Accumulate(t, rows, share);
-    shares_[t].push_back(rows);
+    if (input.tensor >= 0) {
+      const auto source = static_cast<size_t>(input.tensor);
+      return RegionOf(source, buffers_[source], region, ".rows");
+    }
+    const bool all_rows = axes.rows < 0 || region.rows.size() == shape[axes.rows];
+    const bool all_columns = axes.columns < 0 || region.columns.size() == shape[axes.columns];
+    if (all_rows && all_columns) return whole;
+    return ops_.Slice(whole, axes, region, PatchName(graph_.tensor(whole).name) + ".rows");
+  }
+
+  /// Every op makes the tensor of its own index.
+  [[nodiscard]] static size_t OpIndex(const ChainOp& cut) {
+    return static_cast<size_t>(cut.output);
+  }
+
+  [[nodiscard]] Status CheckExtent(const ChainOp& cut, TensorId made, int32_t axis,
+                                   const IndexRange& out) const {
+    if (axis < 0 || graph_.tensor(made).shape[axis] == out.size()) return {};
+    return InternalError("patch {} of '{}' has {} rows instead of {}", part_,
+                         graph_.op(cut.id).name, graph_.tensor(made).shape[axis], out.size());
+  }
+
+  /// Adds the region of an exit that this tile makes first.
+  Status AddShare(size_t t, const Piece& piece) {
+    Region share = piece.region;
+    if (patching_.policy == PatchPolicy::kRecompute) {
+      share.rows = ExitShare(chain_, t, patching_.parts, part_);
+    }
+    if (chain_.columns != nullptr && patching_.tile_policy == PatchPolicy::kRecompute) {
+      share.columns = ExitShare(*chain_.columns, t, patching_.tiles, tile_);
+    }
+    if (share.IsEmpty()) return {};
+    TENON_ASSIGN_OR_RETURN(const TensorId made, RegionOf(t, piece, share, ".share"));
+    if (chain_.IsSummed(t)) return Accumulate(t, made, share.rows);
+    tile_shares_[t].push_back(made);
+    return {};
+  }
+
+  /// Puts the tiles that this patch adds to an exit side by side.
+  Status JoinTiles(size_t t) {
+    if (tile_shares_[t].empty()) return {};
+    tile_ = 0;
+    TENON_ASSIGN_OR_RETURN(
+        const TensorId share,
+        ops_.Join(tile_shares_[t], AxesOf(t).columns, PatchName(NameOf(t)) + ".share_of_patch"));
+    shares_[t].push_back(share);
+    tile_shares_[t].clear();
     return {};
   }
 
@@ -200,63 +257,67 @@ class PatchRewriter {
     const std::string name = PatchName(op.name);
     std::vector<TensorId> inputs = {rows};
     if (sums_ != kNone) inputs.push_back(sums_);
-    TENON_ASSIGN_OR_RETURN(
-        sums_, Add(OpKind::kQuantizedAveragePool, name, inputs, Attributes(attributes)));
-    graph_.MutableOp(new_ops_.back()).source_ops = source_ops;
+    TENON_ASSIGN_OR_RETURN(sums_, ops_.Add(OpKind::kQuantizedAveragePool, name, inputs,
+                                           Attributes(attributes), source_ops));
     return {};
   }
 
-  /// Saves the rows of a tensor that later patches need, after the last op of this patch that
+  /// Saves what later tiles and patches need of a tensor, after the last op of this tile that
   /// touches it.
-  Status KeepRowsAfter(size_t k) {
+  Status KeepAfter(size_t k) {
     const ChainOp& op = chain_.ops[k];
-    TENON_RETURN_IF_ERROR(KeepRowsOf(static_cast<size_t>(op.output), k));
+    TENON_RETURN_IF_ERROR(KeepOf(static_cast<size_t>(op.output), k));
     for (const ChainInput& input : op.inputs) {
       if (input.tensor < 0) continue;
-      TENON_RETURN_IF_ERROR(KeepRowsOf(static_cast<size_t>(input.tensor), k));
+      TENON_RETURN_IF_ERROR(KeepOf(static_cast<size_t>(input.tensor), k));
     }
     return {};
   }
 
-  Status KeepRowsOf(size_t t, size_t k) {
+  Status KeepOf(size_t t, size_t k) {
     const ChainTensor& tensor = chain_.tensors[t];
     const int32_t last = tensor.readers.empty() ? tensor.producer : tensor.readers.back();
-    const IndexRange keep = rows_[t].Kept();
-    if (last != static_cast<int32_t>(k) || keep.size() <= 0) return {};
+    if (last != static_cast<int32_t>(k) || columns_[t].New().size() <= 0) return {};
     const Piece& buffer = buffers_[t];
-    const bool all = keep.begin == buffer.rows.begin && keep.end == buffer.rows.end;
-    if (all || !CopiesKeptRows(patching_.policy) || rows_[t].New().size() <= 0) {
-      kept_[t] = buffer;
-      return {};
+    if (rows_[t].New().size() > 0) {
+      TENON_RETURN_IF_ERROR(Keep(t, {rows_[t].Kept(), columns_[t].New()}, patching_.policy, ".last",
+                                 ".kept", above_[static_cast<size_t>(tile_)][t]));
     }
-    if (kept_[t].rows.begin == keep.begin && kept_[t].rows.end == keep.end) return {};
-    TENON_ASSIGN_OR_RETURN(const TensorId rows, RowsOf(t, buffer, keep, ".last"));
-    TENON_ASSIGN_OR_RETURN(const TensorId copy,
-                           Add(OpKind::kCopy, PatchName(graph_.tensor(tensor.id).name) + ".kept",
-                               {rows}, Attributes()));
-    kept_[t] = {copy, keep};
-    return {};
+    return Keep(t, {buffer.region.rows, columns_[t].Kept()}, patching_.tile_policy, ".last_columns",
+                ".kept_columns", left_[t]);
   }
 
-  Result<TensorId> JoinShares(size_t t) {
-    if (shares_[t].size() == 1) return shares_[t][0];
-    return Add(OpKind::kConcat, graph_.tensor(chain_.tensors[t].id).name, shares_[t],
-               Attributes(ConcatAttributes{chain_.tensors[t].axis}));
+  /// Makes `kept` the region `keep` of the tensor's buffer, unless that is empty.
+  Status Keep(size_t t, const Region& keep, PatchPolicy policy, const char* from, const char* to,
+              Piece& kept) {
+    const Piece& buffer = buffers_[t];
+    if (keep.IsEmpty()) return {};
+    if (keep.Contains(buffer.region) || !CopiesKeptRows(policy)) {
+      kept = buffer;
+      return {};
+    }
+    // An op with two equal operands comes here twice.
+    if (kept.region.Contains(keep) && keep.Contains(kept.region)) return {};
+    TENON_ASSIGN_OR_RETURN(const TensorId copy, Move(t, buffer, keep, from, to));
+    kept = {copy, keep};
+    return {};
   }
 
   Graph& graph_;
   const Chain& chain_;
   Patching patching_;
-  PatchRanges ranges_;
-  std::vector<PatchRows> rows_;                ///< of this patch, by tensor of the chain
-  std::vector<Piece> buffers_;                 ///< what this patch's ops read
-  std::vector<Piece> kept_;                    ///< rows that the previous patch kept
-  std::vector<std::vector<TensorId>> shares_;  ///< of exits, in order
-  /// Of this patch, by source, axis, first row and end.
-  std::map<std::tuple<TensorId, int32_t, int32_t, int32_t>, TensorId> slices_;
-  TensorId sums_ = kNone;  ///< of the accumulator, so far
-  std::vector<OpId> new_ops_;
+  TileRanges ranges_;
+  PatchOps ops_;
+  std::vector<PatchRows> rows_;                     ///< of this patch, by tensor of the chain
+  std::vector<PatchRows> columns_;                  ///< of this tile
+  std::vector<Piece> buffers_;                      ///< what this tile's ops read
+  std::vector<std::vector<Piece>> above_;           ///< by tile: rows that the previous patch kept
+  std::vector<Piece> left_;                         ///< columns that the previous tile kept
+  std::vector<std::vector<TensorId>> shares_;       ///< of exits, by patch
+  std::vector<std::vector<TensorId>> tile_shares_;  ///< of exits, by tile of this patch
+  TensorId sums_ = kNone;                           ///< of the accumulator, so far
   int32_t part_ = 0;
+  int32_t tile_ = 0;
 };
 
 /// Returns the old order with every chain replaced by its patches; the chains' ops come last.

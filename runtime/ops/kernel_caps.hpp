@@ -18,6 +18,7 @@ enum class LayoutNeed : uint8_t {
   kRowMajor,             ///< row-major without gaps
   kChannelsLast,         ///< channels-last without gaps
   kChannelsLastStrided,  ///< channels innermost with stride 1; outer strides may leave gaps
+  kChannelsLastRows,     ///< the same, and so may those of rows: a tile lies inside an image
 };
 
 /// Order in which a kernel reads constant weights (input 1) without packing them.

@@ -14,6 +14,7 @@ bool LiesAs(const TensorView& view, LayoutNeed need) {
     case LayoutNeed::kChannelsLast:
       return view.IsChannelsLast();
     case LayoutNeed::kChannelsLastStrided:
+    case LayoutNeed::kChannelsLastRows:
       return view.rank == 4 && (view.dims[1] == 1 || view.strides[1] == 1);
   }
   return false;

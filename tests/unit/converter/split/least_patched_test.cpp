@@ -71,6 +71,21 @@ output %y
   CHECK(FindLeastPatched(graph, ByRows(graph, 1)).bytes == 3 * 64);
 }
 
+TEST_CASE("FindLeastPatched: of tiles, the window of a pixel alone") {
+  Graph graph = Parse(R"(graph g
+input %x: f32[1,1,6,9]
+const %w: f32[64,1,1,1] = random(1)
+const %v: f32[1,64,3,3] = random(1)
+%a = conv(%x, %w)
+%y = conv(%a, %v) {pads=[1,1,1,1]}
+output %y
+)");
+  const OutsideInputs memory = {{graph.inputs()[0].tensor, 0, kNone}};
+  const LeastPatched least = FindLeastPatched(graph, memory, CutInto::kTiles);
+  CHECK(least.bytes == 3 * 3 * 64 * 4);
+  CHECK(FindLeastPatched(graph, memory).bytes == 3 * 9 * 64 * 4);
+}
+
 TEST_CASE("FindLeastPatched: no patches of random networks need less, and some need little more") {
   int patched = 0;
   int near = 0;
@@ -78,9 +93,14 @@ TEST_CASE("FindLeastPatched: no patches of random networks need less, and some n
     Graph graph = test::RandomNetwork(seed).Make(8, /*batch=*/1);
     MemorySplitOptions options;
     if (seed % 2 == 0) options.outside = ByRows(graph, 1 + static_cast<int32_t>(seed % 3));
-    const LeastPatched least = FindLeastPatched(graph, options.outside);
-    const auto split = SplitForMemory(graph, SmallestTarget(graph, options), options);
-    REQUIRE(split.ok());
+    // Of those that do not come by rows, every second one is cut into tiles.
+    const CutInto into = seed % 4 == 1 ? CutInto::kTiles : CutInto::kPatches;
+    const LeastPatched least = FindLeastPatched(graph, options.outside, into);
+    const Graph uncut = graph;
+    PatchPlanner planner(uncut, options);
+    const MemorySplit split = planner.Plan(planner.SmallestTarget(into), into);
+    const Status applied = planner.Apply(graph);
+    REQUIRE_MESSAGE(applied.ok(), applied.error().message);
     std::vector<PassReport> passes;
     LowerOptions lower;
     lower.kernels.portable_only = true;
@@ -92,7 +112,7 @@ TEST_CASE("FindLeastPatched: no patches of random networks need less, and some n
     CAPTURE(seed);
     CAPTURE(least.reason);
     CHECK(least.bytes <= bytes);
-    patched += split->chains.empty() ? 0 : 1;
+    patched += split.chains.empty() ? 0 : 1;
     near += bytes < 2 * least.bytes ? 1 : 0;
   }
   CHECK(patched > 10);

@@ -229,6 +229,71 @@ TEST_CASE("Memory plan: what is found does not depend on the targets asked for b
   CHECK(met > 2);
 }
 
+/// Wide rows between narrow ones: windows of three of them are most of what patches need.
+Graph WideRows() {
+  return Parse(R"(graph g
+input %x: f32[1,1,16,64]
+const %w: f32[8,1,3,3] = random(1)
+const %v: f32[8,8,3,3] = random(1)
+const %u: f32[1,8,1,1] = random(1)
+%a = conv(%x, %w) {pads=[1,1,1,1]}
+%b = conv(%a, %v) {strides=[2,2], pads=[1,1,1,1]}
+%c = conv(%b, %u)
+output %c
+)");
+}
+
+TEST_CASE("Memory plan: tiles reach what patches of whole rows do not, with the same values") {
+  const Graph graph = WideRows();
+  MemorySplitOptions options;
+  options.tiles = true;
+  PatchPlanner planner(graph, options);
+  REQUIRE(planner.MayMakeTiles());
+  const int64_t rows = planner.SmallestTarget();
+  const int64_t tiles = planner.SmallestTarget(CutInto::kTiles);
+  CHECK(tiles < rows);
+  CHECK_FALSE(planner.Plan(tiles).fits);
+  const MemorySplit split = planner.Plan(tiles, CutInto::kTiles);
+  REQUIRE(split.fits);
+  REQUIRE(split.chains.size() == 1);
+  CHECK(split.chains[0].patching.tiles > 1);
+  Graph tiled = graph;
+  REQUIRE(planner.Apply(tiled).ok());
+  CHECK(PortableArena(tiled) <= tiles + tiles / 16);  // gaps and alignment
+  const auto inputs = RandomInputs(graph, 5);
+  CHECK(OutputsOf(tiled, inputs) == OutputsOf(graph, inputs));
+}
+
+TEST_CASE("Memory plan: tiles are made where a limit is not reached otherwise, and only there") {
+  Graph whole_rows = WideRows();
+  MemorySplitOptions options;
+  options.tiles = true;
+  PatchPlanner planner(whole_rows, options);
+  const auto fit = [&](int64_t limit) {
+    Graph cut;
+    MeasureOptions measure;
+    measure.portable = true;
+    const auto found = FitMemory(planner, cut, limit, MeasureWith(measure));
+    REQUIRE(found.ok());
+    return *found;
+  };
+  const MemoryFit by_rows = fit(planner.UnsplitPeak() * 3 / 4);
+  REQUIRE(by_rows.split.chains.size() == 1);
+  CHECK(by_rows.split.chains[0].patching.tiles == 1);
+  const MemoryFit smallest = fit(0);
+  CHECK(smallest.measured_bytes < by_rows.measured_bytes);
+  REQUIRE(smallest.split.chains.size() == 1);
+  CHECK(smallest.split.chains[0].patching.tiles > 1);
+}
+
+TEST_CASE("Memory plan: there are no tiles of an input that comes by rows") {
+  Graph graph = WideRows();
+  MemorySplitOptions options;
+  options.tiles = true;
+  options.outside = {{graph.inputs()[0].tensor, 2, graph.OpOrder()[0]}};
+  CHECK_FALSE(PatchPlanner(graph, options).MayMakeTiles());
+}
+
 TEST_CASE("Memory plan: limits of the board are kept") {
   Graph graph = Hourglass(1);
   MemorySplitOptions options;
