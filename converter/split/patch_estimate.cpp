@@ -311,6 +311,7 @@ class Estimator {
     const int64_t moves = CopiesKeptRows(patching_.policy) ? 2 : 1;
     int64_t copied = 0;
     int64_t ops = 0;
+    int64_t moved_ops = 0;
     double work = 0;
     for (size_t i = 0; i < sample_.size(); ++i) {
       for (size_t t = 0; t < chain_.tensors.size(); ++t) {
@@ -325,16 +326,17 @@ class Estimator {
         copied += moved ? Bytes(t, rows.New().size(), tiles.columns) : 0;
         ops += chain_.IsSummed(t) ? 1 : 0;
         copied += 2 * Bytes(t, rows.All().size(), tiles.from_left);
-        ops += 2 * tiles.moved;
+        moved_ops += 2 * tiles.moved;
         if (rows.FromLast().size() <= 0) continue;
         copied += moves * Bytes(t, rows.FromLast().size(), tiles.columns);
-        ops += moves * tiles.made;
+        moved_ops += moves * tiles.made;
       }
     }
     const auto looked_at = static_cast<int64_t>(sample_.size());
     const auto all = [&](int64_t sum) { return sum * patching_.parts / looked_at; };
     estimate_.copied_bytes = all(copied);
-    estimate_.ops = all(ops);
+    estimate_.moves = all(moved_ops);
+    estimate_.ops = all(ops + moved_ops);
     double once = 0;
     for (const ChainOp& op : chain_.ops) once += static_cast<double>(op.work);
     const double done = work * patching_.parts / static_cast<double>(looked_at);

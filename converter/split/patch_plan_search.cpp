@@ -71,11 +71,16 @@ void MemoryPlanSearch::ChooseCuts() {
 
 int64_t MemoryPlanSearch::CostOf(const PatchEstimate& estimate) const {
   constexpr int64_t kBytesPerCopied = 2;  // read and written
-  const PatchPrices& prices = into_ == CutInto::kPatches ? options_.prices : options_.tile_prices;
+  // Of tiles there are so many that it matters: a copy has next to nothing to prepare.
+  constexpr double kOfMove = 0.25;
+  const bool tiles = into_ == CutInto::kTiles;
+  const PatchPrices& prices = tiles ? options_.tile_prices : options_.prices;
+  const auto moves = static_cast<double>(estimate.moves);
+  const double ops = static_cast<double>(estimate.ops) - (tiles ? (1 - kOfMove) * moves : 0);
   return estimate.copied_bytes * kBytesPerCopied +
          static_cast<int64_t>(prices.bytes_per_work *
                               static_cast<double>(estimate.recomputed_work)) +
-         static_cast<int64_t>(prices.bytes_per_op * static_cast<double>(estimate.ops));
+         static_cast<int64_t>(prices.bytes_per_op * ops);
 }
 
 /// Returns the chain of `count` ops from a position, or none. Chains grow on demand.

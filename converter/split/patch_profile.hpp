@@ -53,6 +53,7 @@ struct PatchEstimate {
   int64_t copied_bytes = 0;     ///< rows that are moved, counted at every move
   int64_t recomputed_work = 0;  ///< multiply-accumulates and elementary ops done twice
   int64_t ops = 0;              ///< executed ops, copies included
+  int64_t moves = 0;            ///< of them, those that copy rows for the next patch or tile
   int64_t effort = 0;           ///< ops visited by the estimate
 };
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""rows_test.py --tenon T --runner R --board B MODEL --input NAME --rows N --most-arena BYTES
-[--most-work F] [--most-instructions F] [--option OPTION]...: a network whose input is handed in by rows
-while it runs gives the bits that the portable kernels give here, in an arena of so many bytes, and does
-at most so many times the multiply-accumulates and counted instructions of its plain plan.
+"""rows_test.py --tenon T --runner R --board B MODEL (--input NAME --rows N | --sram BYTES)
+--most-arena BYTES [--most-work F] [--most-instructions F] [--option OPTION]...: a network in patches gives
+the bits that the portable kernels give here, in an arena of so many bytes, and does at most so many times
+the multiply-accumulates and counted instructions of its plain plan. Its input is handed in by rows while it
+runs, or lies in the arena, whose limit then is --sram.
 
 Exit status 77: skipped, with the reason."""
 import pathlib
@@ -19,7 +20,7 @@ def work_of(plan):
 
 
 def compare(options, described, plans, seed, folder):
-    """Runs the plain plan and the one by rows on the board, and the former with the portable kernels
+    """Runs the plain plan and the one in patches on the board, and the former with the portable kernels
     here; gives what is wrong, and the board's reports of both."""
     (port,) = described["inputs"]
     sample, here = folder / f"input_{seed}.npy", folder / f"here_{seed}"
@@ -28,7 +29,7 @@ def compare(options, described, plans, seed, folder):
                    "--input", f"{port['name']}={sample}"])
     (written,) = here.iterdir()
     expected, reports, wrong = firmware.read_npy(written), {}, []
-    for name in ("plain", "rows"):
+    for name in ("plain", "patches"):
         output = folder / f"{name}_{seed}.bin"
         reports[name] = firmware.run_on_board(options.board, options.runner, plans[name], [sample],
                                               [output], ticks=True)
@@ -40,26 +41,30 @@ def compare(options, described, plans, seed, folder):
 
 
 def test(options, folder):
-    plans = {name: folder / f"{name}.tenon" for name in ("portable", "plain", "rows")}
+    plans = {name: folder / f"{name}.tenon" for name in ("portable", "plain", "patches")}
     firmware.convert(options.tenon, options.model, firmware.portable_board(options.board, folder),
                      plans["portable"], options.option)
     firmware.convert(options.tenon, options.model, options.board, plans["plain"], options.option)
-    firmware.convert(options.tenon, options.model, options.board, plans["rows"],
-                     [*options.option, *SMALLEST, f"--input-from={options.input}=rows:{options.rows}"])
-    plain, by_rows = (firmware.inspect(options.tenon, plans[name]) for name in ("plain", "rows"))
+    if options.rows:
+        patched = [*SMALLEST, f"--input-from={options.input}=rows:{options.rows}"]
+    else:
+        patched = [f"--memory-limit=sram={options.sram}", "--memory-limit=dtcm=0"]
+    firmware.convert(options.tenon, options.model, options.board, plans["patches"],
+                     [*options.option, *patched])
+    plain, in_patches = (firmware.inspect(options.tenon, plans[name]) for name in ("plain", "patches"))
     wrong = []
     for seed in (1, 2):
-        found, reports = compare(options, by_rows, plans, seed, folder)
+        found, reports = compare(options, in_patches, plans, seed, folder)
         wrong += found
-    arenas = {name: bytes for name, bytes in reports["rows"].arenas.items()
+    arenas = {name: bytes for name, bytes in reports["patches"].arenas.items()
               if not name.startswith("rows:")}
-    instructions = [reports[name].instructions for name in ("plain", "rows")]
-    work = work_of(by_rows) / work_of(plain)
+    instructions = [reports[name].instructions for name in ("plain", "patches")]
+    work = work_of(in_patches) / work_of(plain)
     ratio = instructions[1] / instructions[0]
-    print(f"by rows as here; arenas {arenas}, plain {reports['plain'].arenas}; multiply-accumulates "
+    print(f"bits as here; arenas {arenas}, plain {reports['plain'].arenas}; multiply-accumulates "
           f"{work:.3f} times, instructions {instructions[1]} of {instructions[0]}: {ratio:.3f} times")
-    if len(by_rows["arenas"]) != len(arenas) + 1:
-        wrong.append(f"the input has no arena of its own: {by_rows['arenas']}")
+    if options.rows and len(in_patches["arenas"]) != len(arenas) + 1:
+        wrong.append(f"the input has no arena of its own: {in_patches['arenas']}")
     for what, found, most in (("arenas", sum(arenas.values()), options.most_arena),
                               ("multiply-accumulates", work, options.most_work),
                               ("instructions", ratio, options.most_instructions)):
@@ -70,8 +75,9 @@ def test(options, folder):
 
 if __name__ == "__main__":
     sys.exit(firmware.run_test(test, firmware.test_arguments(
-        ("--input", {"required": True, "help": "its name"}),
-        ("--rows", {"type": int, "required": True, "help": "handed in at a time"}),
+        ("--input", {"help": "its name"}),
+        ("--rows", {"type": int, "help": "handed in at a time"}),
+        ("--sram", {"type": int, "help": "limit of an arena that the input lies in"}),
         ("--most-arena", {"type": int, "required": True, "help": "bytes, the input's not counted"}),
         ("--most-work", {"type": float, "default": 1.3, "help": "multiply-accumulates over the plain plan's"}),
         ("--most-instructions", {"type": float, "default": 1.5, "help": "over the plain plan's"}),

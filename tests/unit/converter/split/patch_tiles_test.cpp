@@ -175,7 +175,7 @@ TEST_CASE("Tiles: what is computed again is the box around the pixels that a til
       }
     }
   }
-  CHECK(looked_at > 300);
+  CHECK(looked_at > 150);
 }
 
 TEST_CASE(
