@@ -73,14 +73,14 @@ foreach(from "memory" "rows:1" "rows:8")
     --option=--most-slowdown=1.3 --option=--order-budget=20000 ${sram_alone})
 endforeach()
 
-# By rows, in the least arenas (docs/results-firmware.md): with the portable kernels' bits, and no more than
+# By rows and in tiles, in the least arenas (docs/results-firmware.md): with the portable kernels' bits, and no more than
 # 1.3 times the multiply-accumulates and 1.5 times the counted instructions of the plain plan.
-function(firmware_rows name label model arena)
-  add_test(NAME firmware_${name}_rows_test COMMAND "${Python3_EXECUTABLE}"
-    "${CMAKE_CURRENT_SOURCE_DIR}/rows_test.py" --tenon "${TENON_HOST_TOOLS}/tenon"
+function(firmware_patches name label model arena)
+  add_test(NAME firmware_${name}_test COMMAND "${Python3_EXECUTABLE}"
+    "${CMAKE_CURRENT_SOURCE_DIR}/patches_test.py" --tenon "${TENON_HOST_TOOLS}/tenon"
     --runner "$<TARGET_FILE:firmware_runner>" --board ${CMAKE_SYSTEM_PROCESSOR}
     --most-arena ${arena} ${ARGN} "${model}")
-  set_tests_properties(firmware_${name}_rows_test PROPERTIES LABELS ${label} TIMEOUT 600
+  set_tests_properties(firmware_${name}_test PROPERTIES LABELS ${label} TIMEOUT 600
     SKIP_RETURN_CODE 77)
 endfunction()
 set(qdq model_qdq.onnx)
@@ -94,14 +94,29 @@ endif()
 if(rows_bytes)
   list(POP_FRONT rows_bytes mbv2 vww_80 mcunet vww spotter)
   set(msf --input input --rows 2 --option=--input-format=input=i8,nhwc)
-  firmware_rows(msf_mcunetv2_vww quick "${field}/msf_mcunetv2_vww_80/${qdq}" ${vww_80} ${msf})
-  firmware_rows(msf_mbv2 full "${field}/msf_mbv2_w035_144/${qdq}" ${mbv2} ${msf}
+  firmware_patches(msf_mcunetv2_vww_rows quick "${field}/msf_mcunetv2_vww_80/${qdq}" ${vww_80} ${msf})
+  firmware_patches(msf_mbv2_rows full "${field}/msf_mbv2_w035_144/${qdq}" ${mbv2} ${msf}
     --option=--output-format=output=nhwc)
-  firmware_rows(msf_mcunet_320k full "${field}/msf_mcunet_320k_176/${qdq}" ${mcunet} ${msf})
-  firmware_rows(vww full "${field}/mlperf_vww/vww_96_int8.tflite" ${vww} --rows 4
+  firmware_patches(msf_mcunet_320k_rows full "${field}/msf_mcunet_320k_176/${qdq}" ${mcunet} ${msf})
+  firmware_patches(vww_rows full "${field}/mlperf_vww/vww_96_int8.tflite" ${vww} --rows 4
     --input input_1_int8)
-  firmware_rows(kws full "${shared_models}/${kws}/kws_int8.tflite" ${spotter} --rows 8
+  firmware_patches(kws_rows full "${shared_models}/${kws}/kws_int8.tflite" ${spotter} --rows 8
     --input input_1 --option=--order-budget=20000)
+endif()
+
+# With the input in the arena, in tiles; the limit, or the arena that is the smallest within 1.3 times the
+# predicted time.
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL cortex-m55)
+  set(mbv2_tiles 73182 --sram 73243)
+  set(vww_80_tiles 27072)
+elseif(CMAKE_SYSTEM_PROCESSOR STREQUAL cortex-m7)
+  set(mbv2_tiles 77320)
+  set(vww_80_tiles 26784 --sram 26784)
+endif()
+if(DEFINED mbv2_tiles)
+  set(msf --option=--input-format=input=i8,nhwc --option=--output-format=output=nhwc)
+  firmware_patches(msf_mcunetv2_vww_tiles quick "${field}/msf_mcunetv2_vww_80/${qdq}" ${vww_80_tiles} ${msf})
+  firmware_patches(msf_mbv2_tiles full "${field}/msf_mbv2_w035_144/${qdq}" ${mbv2_tiles} ${msf})
 endif()
 
 # What patches cost is predicted. On Cortex-M7 worse: a convolution with little workspace takes up to

@@ -10,21 +10,29 @@ namespace {
 
 using Arrays = std::vector<std::vector<std::byte>>;
 
-/// A random chain of the network, cut at random. False: nothing could be cut.
-bool CutAtRandom(Graph& graph, SplitMix64& dice) {
+/// A random chain of the network, cut at random, by width too or not. False: nothing could be cut.
+bool CutAtRandom(Graph& graph, CutInto into, SplitMix64& dice) {
   const auto pick = [&](size_t count) { return dice.Next() % count; };
   const GraphOrder order(graph);
   if (order.ops.empty()) return false;
   const auto first = static_cast<int64_t>(pick((order.ops.size() + 1) / 2));
-  const auto dimension = pick(6) == 0 ? SplitDimension::kBatch : SplitDimension::kHeight;
+  const bool by_batch = into == CutInto::kPatches && pick(6) == 0;
+  const auto dimension = by_batch ? SplitDimension::kBatch : SplitDimension::kHeight;
   ChainBuilder builder(graph, order, first, dimension);
   const size_t most = 2 + pick(10);
   while (builder.chain().ops.size() < most && builder.Add()) {
   }
-  const Chain& chain = builder.chain();
+  Chain chain = builder.chain();
   if (chain.ops.empty() || chain.tensors.back().rows < 2) return false;
   const auto parts = static_cast<int32_t>(2 + pick(static_cast<size_t>(chain.tensors[0].rows)));
-  const Status status = CutIntoPatches(graph, {{&chain, {parts, kPatchPolicies[pick(3)]}}});
+  Patching patching{parts, kPatchPolicies[pick(3)]};
+  if (into == CutInto::kTiles) {
+    if (!ChainBuilder::AddColumns(graph, order, chain)) return false;
+    patching.tiles =
+        static_cast<int32_t>(1 + pick(static_cast<size_t>(chain.columns->MostSharedRows())));
+    patching.tile_policy = kPatchPolicies[pick(4)];
+  }
+  const Status status = CutIntoPatches(graph, {{&chain, patching}});
   REQUIRE_MESSAGE(status.ok(), status.error().message);
   return true;
 }
@@ -42,15 +50,15 @@ Arrays RunAsPlan(const Graph& graph, const Arrays& inputs, bool portable) {
   return result.outputs;
 }
 
-TEST_CASE(
-    "Patches: random networks run as plans of patches, on portable kernels and on fast ones") {
+/// Of some networks, cut and run by portable kernels and by fast ones. Returns how many were cut.
+int RunCut(CutInto into, uint64_t networks) {
   SplitMix64 dice(23);
   int cut = 0;
-  for (uint64_t seed = 0; seed < 250; ++seed) {
+  for (uint64_t seed = 0; seed < networks; ++seed) {
     CAPTURE(seed);
     const Graph whole = test::RandomNetwork(seed).Make(12, 1 + static_cast<int32_t>(seed % 3) / 2);
     Graph patched = whole;
-    if (!CutAtRandom(patched, dice)) continue;
+    if (!CutAtRandom(patched, into, dice)) continue;
     ++cut;
     const Arrays inputs = test::RandomInputs(whole, seed);
     const Arrays expected = test::OutputsOf(whole, inputs);
@@ -61,7 +69,16 @@ TEST_CASE(
       CHECK(test::RelativeDifference(fast[i], expected[i]) < 1e-4);
     }
   }
-  CHECK(cut > 150);
+  return cut;
+}
+
+TEST_CASE(
+    "Patches: random networks run as plans of patches, on portable kernels and on fast ones") {
+  CHECK(RunCut(CutInto::kPatches, 250) > 150);
+}
+
+TEST_CASE("Tiles: random networks run as plans of tiles, on portable kernels and on fast ones") {
+  CHECK(RunCut(CutInto::kTiles, 150) > 60);
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""rows_test.py --tenon T --runner R --board B MODEL (--input NAME --rows N | --sram BYTES)
+"""patches_test.py --tenon T --runner R --board B MODEL [--input NAME --rows N] [--sram BYTES]
 --most-arena BYTES [--most-work F] [--most-instructions F] [--option OPTION]...: a network in patches gives
 the bits that the portable kernels give here, in an arena of so many bytes, and does at most so many times
 the multiply-accumulates and counted instructions of its plain plan. Its input is handed in by rows while it
-runs, or lies in the arena, whose limit then is --sram.
+runs, or lies in the arena; patches are the smallest within 1.3 times the predicted time, or for an arena of
+--sram.
 
 Exit status 77: skipped, with the reason."""
 import pathlib
@@ -45,10 +46,9 @@ def test(options, folder):
     firmware.convert(options.tenon, options.model, firmware.portable_board(options.board, folder),
                      plans["portable"], options.option)
     firmware.convert(options.tenon, options.model, options.board, plans["plain"], options.option)
+    patched = SMALLEST if options.sram is None else (f"--memory-limit=sram={options.sram}", SMALLEST[0])
     if options.rows:
-        patched = [*SMALLEST, f"--input-from={options.input}=rows:{options.rows}"]
-    else:
-        patched = [f"--memory-limit=sram={options.sram}", "--memory-limit=dtcm=0"]
+        patched = (*patched, f"--input-from={options.input}=rows:{options.rows}")
     firmware.convert(options.tenon, options.model, options.board, plans["patches"],
                      [*options.option, *patched])
     plain, in_patches = (firmware.inspect(options.tenon, plans[name]) for name in ("plain", "patches"))
@@ -77,7 +77,7 @@ if __name__ == "__main__":
     sys.exit(firmware.run_test(test, firmware.test_arguments(
         ("--input", {"help": "its name"}),
         ("--rows", {"type": int, "help": "handed in at a time"}),
-        ("--sram", {"type": int, "help": "limit of an arena that the input lies in"}),
+        ("--sram", {"type": int, "help": "limit of the arena; without, the smallest is sought"}),
         ("--most-arena", {"type": int, "required": True, "help": "bytes, the input's not counted"}),
         ("--most-work", {"type": float, "default": 1.3, "help": "multiply-accumulates over the plain plan's"}),
         ("--most-instructions", {"type": float, "default": 1.5, "help": "over the plain plan's"}),
