@@ -44,7 +44,7 @@ std::string KeyOf(const MemorySplit& chains, const SplitReport& ops,
 /// Returns true if firmware, which compares storages pair by pair when it loads a plan, would give
 /// up (runtime/format/plan_check_state.cpp). Patches along one dimension are never that many.
 bool HasTooManyTiles(const Fitted& fitted) {
-  constexpr int64_t kMostPairs = int64_t{1} << 22;
+  constexpr int64_t kMostPairs = int64_t{1} << 23;
   const std::vector<SplitChain>& chains = fitted.chains.chains;
   const bool has_tiles = std::any_of(chains.begin(), chains.end(), [](const SplitChain& chain) {
     return chain.patching.tiles > 1;

@@ -41,6 +41,7 @@ class Fitter {
       TENON_RETURN_IF_ERROR(Offer(std::move(whole)).status());
     }
     if (!accepted_) TENON_RETURN_IF_ERROR(FindProof());
+    if (!accepted_ || for_memory) TENON_RETURN_IF_ERROR(TryTiles());
     if (!accepted_) return Refuse();
     return for_memory ? std::move(*accepted_) : Fastest();
   }
@@ -106,6 +107,23 @@ class Fitter {
     return {};
   }
 
+  /// Tries tiles where patches do not fit, or for the smallest arena; on microcontrollers, since
+  /// elsewhere such small ops are over before they have started. Those by rows are known by then:
+  /// in one search, a first smaller plan could hide one that gets smaller still.
+  Status TryTiles() {
+    if (!one_unit_ || !split_.allowed || board_.architecture != "cortex-m") return {};
+    std::optional<Fitted> by_rows = std::move(accepted_);
+    accepted_.reset();
+    split_.tiles = true;
+    ways_.clear();
+    ways_.push_back(std::make_unique<OneUnitFitter>(graph_, options_, split_));
+    TENON_RETURN_IF_ERROR(FindProof());
+    const bool is_smaller =
+        accepted_ && by_rows && accepted_->compiled.arena.bytes < by_rows->compiled.arena.bytes;
+    if (by_rows && !is_smaller) accepted_ = std::move(by_rows);
+    return {};
+  }
+
   /// Aims at the limit, now that something is known to fit, which is taken where it is faster.
   Result<Fitted> Fastest() {
     const int64_t limit = board_.ArenaSpace()->usable_bytes();
@@ -139,7 +157,7 @@ class Fitter {
 
   const Graph& graph_;
   const CompileOptions& options_;
-  const SplitOptions& split_;
+  SplitOptions split_;
   const Board& board_;
   Board cpu_;  ///< its CPU alone
   CompileOptions cpu_options_;

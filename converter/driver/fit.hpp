@@ -30,6 +30,8 @@ struct SplitOptions {
   /// For the objective memory: the largest permitted ratio of the predicted time to that of the
   /// unsplit model with the fastest kernels. 0: no limit.
   double most_slowdown = 0;
+  /// CompileToFit sets it when patches have not been enough: they are cut into tiles too.
+  bool tiles = false;
 };
 
 struct Fitted {

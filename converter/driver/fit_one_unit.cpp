@@ -114,8 +114,7 @@ OneUnitFitter::OneUnitFitter(const Graph& graph, const CompileOptions& options,
   options_.kernels.board = &board_;
   options_.branches.space_bytes = options.board().ArenaSpace()->usable_bytes();
   split_options_.limits = board_.splitting;
-  // Elsewhere such small ops are over before they have started.
-  split_options_.tiles = board_.architecture == "cortex-m";
+  split_options_.tiles = split.tiles;
   // Without any search for chains to cut, much that fits would be refused.
   constexpr double kPatchSeconds = 1e-7;  // a unit of that search
   constexpr int64_t kLeastShare = 64;

@@ -34,7 +34,7 @@ struct PatchPrices {
 
 struct MemorySplitOptions {
   SplittingLimits limits;
-  /// Tiles are tried where patches along one dimension do not reach a limit.
+  /// Tiles may be tried where patches along one dimension do not reach a limit.
   bool tiles = false;
   std::vector<PatchPolicy> policies{std::begin(kPatchPolicies), std::end(kPatchPolicies)};
   int64_t longest = 160;  ///< ops of a chain; a batch may be cut through all of them
