@@ -87,6 +87,7 @@ class MemoryPlanSearch {
   bool TryPolicy(const Chain& chain, int64_t target, Way way, Way& best, int64_t& least_peak);
   bool TryTiles(const Chain& chain, int64_t target, Way way, Way& best);
   bool TryTilePolicy(const Chain& chain, int64_t target, Way way, Way& best, int64_t& least_peak);
+  [[nodiscard]] int64_t BytesBesideTiles(const Chain& chain) const;
   void LookUp(const Chain& chain, Way& way);
   [[nodiscard]] int64_t ExitsInLargerStorages(const Chain& chain) const;
   PlannedChain Evaluate(const Chain& chain, const Patching& patching);
@@ -109,7 +110,7 @@ class MemoryPlanSearch {
   /// By first op, number of ops and dimension: the least peak of the finest patches of all
   /// policies. INT64_MAX: no chain, or none that can be cut.
   std::map<std::tuple<int64_t, size_t, int>, int64_t> least_peaks_;
-  /// By first op and number of ops: the least peak of tiles.
+  /// By first op and number of ops: the least peak of tiles, or what none can be below.
   std::map<std::pair<int64_t, size_t>, int64_t> least_tiled_;
   CutInto into_ = CutInto::kPatches;
   int64_t effort_ = 0;

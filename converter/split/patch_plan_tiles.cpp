@@ -68,34 +68,37 @@ bool MemoryPlanSearch::TryTilePolicy(const Chain& chain, int64_t target, Way way
   return found;
 }
 
-/// Tries tiles of a chain by height whose patches of whole rows need more than the target.
-bool MemoryPlanSearch::TryTiles(const Chain& chain, int64_t target, Way way, Way& best) {
-  const std::pair key(chain.first, chain.ops.size());
-  const auto known = least_tiled_.find(key);
-  if (known != least_tiled_.end() && known->second > target) return false;
-  int64_t exits = profile_.entering[static_cast<size_t>(chain.first)];
+/// Returns the bytes that are alive beside whatever tiles there are: what enters the chain, and its
+/// exits.
+int64_t MemoryPlanSearch::BytesBesideTiles(const Chain& chain) const {
+  int64_t bytes = profile_.entering[static_cast<size_t>(chain.first)];
   for (size_t t = 0; t < chain.tensors.size(); ++t) {
     const ChainTensor& tensor = chain.tensors[t];
-    if (chain.IsExit(t)) exits += tensor.row_bytes * tensor.rows;
+    if (chain.IsExit(t)) bytes += tensor.row_bytes * tensor.rows;
   }
-  exits += ExitsInLargerStorages(chain);
+  return bytes + ExitsInLargerStorages(chain);
+}
+
+/// Tries tiles of a chain by height whose patches of whole rows need more than the target.
+bool MemoryPlanSearch::TryTiles(const Chain& chain, int64_t target, Way way, Way& best) {
+  int64_t& least_peak =
+      least_tiled_.try_emplace({chain.first, chain.ops.size()}, BytesBesideTiles(chain))
+          .first->second;
+  if (least_peak > target) return false;
   Chain tiled = chain;
-  int64_t least_peak = exits;
+  int64_t least = INT64_MAX;
   bool found = false;
-  if (exits <= target) {
-    least_peak = INT64_MAX;
-    effort_ += kEffortOfColumns * static_cast<int64_t>(chain.ops.size());
-    if (ChainBuilder::AddColumns(graph_, order_, tiled)) {
-      for (const PatchPolicy policy : TilePolicies(tiled)) {
-        for (const PatchPolicy tile_policy : TilePolicies(*tiled.columns)) {
-          if (effort_ > kOverdraft * options_.work_budget) return found;
-          way.patching = {1, policy, 1, tile_policy};
-          found = TryTilePolicy(tiled, target, way, best, least_peak) || found;
-        }
+  effort_ += kEffortOfColumns * static_cast<int64_t>(chain.ops.size());
+  if (ChainBuilder::AddColumns(graph_, order_, tiled)) {
+    for (const PatchPolicy policy : TilePolicies(tiled)) {
+      for (const PatchPolicy tile_policy : TilePolicies(*tiled.columns)) {
+        if (effort_ > kOverdraft * options_.work_budget) return found;
+        way.patching = {1, policy, 1, tile_policy};
+        found = TryTilePolicy(tiled, target, way, best, least) || found;
       }
     }
   }
-  least_tiled_[key] = least_peak;
+  least_peak = least;
   return found;
 }
 

@@ -68,6 +68,19 @@ TEST_CASE("AnalyticCostModel: a CPU does bias and activation after the product")
   CHECK_FALSE(time.measured);
 }
 
+TEST_CASE("AnalyticCostModel: with DSP kernels a copy starts sooner than what prepares weights") {
+  constexpr std::string_view kCopied = R"(graph g
+input %x: f32[4,6]
+%y = copy(%x)
+output %y
+)";
+  Unit unit = RoundUnit("cpu");
+  CHECK(TimeOf(kCopied, "y", unit).fixed == 500'000);
+  unit.kernel_set = "dsp";
+  CHECK(TimeOf(kCopied, "y", unit).fixed == 500'000 * 900LL / 11500);
+  CHECK(TimeOf(kProduct, "y", unit).fixed == 500'000);
+}
+
 TEST_CASE("AnalyticCostModel: a matrix unit applies bias and activation on the way out") {
   CHECK(TimeOf(kProduct, "y", RoundUnit("matrix")).compute == kMatMulTime);
 }

@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "converter/driver/pipeline.hpp"
@@ -69,6 +70,41 @@ TEST_CASE("Fit: what cannot be split enough is refused with the op and a limit t
   const auto fits = ConvertGraph(graph, Portable(stated));
   REQUIRE(fits.ok());
   CHECK(fits->memory.arena_bytes <= stated);
+}
+
+TEST_CASE("Fit: on microcontrollers patches are cut into tiles where whole rows need too much") {
+  const Graph graph = Parsed(kChain);
+  const auto on_microcontroller = [&](int64_t ram) {
+    ConvertOptions options = Portable(ram);
+    options.board.architecture = "cortex-m";
+    return ConvertGraph(graph, options);
+  };
+  const auto tiles_of = [](const Conversion& conversion) {
+    int32_t tiles = 1;
+    for (const SplitChain& chain : conversion.chain_splits.chains) {
+      tiles = std::max(tiles, chain.patching.tiles);
+    }
+    return tiles;
+  };
+  const auto refused = ConvertGraph(graph, Portable(1000));
+  REQUIRE_FALSE(refused.ok());
+  const int64_t by_rows = StatedLimit(refused.error());
+  const auto refused_tiles = on_microcontroller(1000);
+  REQUIRE_FALSE(refused_tiles.ok());
+  const int64_t by_tiles = StatedLimit(refused_tiles.error());
+  CHECK(by_tiles < by_rows);
+
+  const auto in_rows = on_microcontroller(by_rows);
+  REQUIRE(in_rows.ok());
+  CHECK(tiles_of(*in_rows) == 1);
+  const auto in_tiles = on_microcontroller(by_tiles);
+  REQUIRE(in_tiles.ok());
+  CHECK(in_tiles->memory.arena_bytes <= by_tiles);
+  CHECK(tiles_of(*in_tiles) > 1);
+  CHECK(in_tiles->memory.least_patched_into_tiles);
+  CHECK(in_tiles->memory.least_patched <= by_tiles);
+  const auto inputs = test::RandomInputs(graph, 1);
+  CHECK(Outputs(*in_tiles, inputs) == Outputs(*in_rows, inputs));
 }
 
 TEST_CASE("Fit: a refusal without splitting says what the largest op alone needs") {
