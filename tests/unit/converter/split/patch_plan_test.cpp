@@ -286,6 +286,26 @@ TEST_CASE("Memory plan: tiles are made where a limit is not reached otherwise, a
   CHECK(smallest.split.chains[0].patching.tiles > 1);
 }
 
+TEST_CASE("Memory plan: random networks keep their values in the least tiles") {
+  int tiled = 0;
+  for (uint64_t seed = 2000; seed < 2060; ++seed) {
+    CAPTURE(seed);
+    const Graph graph = RandomNetwork(seed).Make(12, 1);
+    const auto inputs = RandomInputs(graph, seed);
+    PatchPlanner planner(graph, {});
+    const int64_t smallest = planner.SmallestTarget(CutInto::kTiles);
+    CHECK(smallest <= planner.SmallestTarget());
+    if (smallest == planner.SmallestTarget()) continue;
+    const MemorySplit split = planner.Plan(smallest, CutInto::kTiles);
+    REQUIRE(split.fits);
+    Graph cut = graph;
+    REQUIRE(planner.Apply(cut).ok());
+    CHECK(OutputsOf(cut, inputs) == OutputsOf(graph, inputs));
+    for (const SplitChain& chain : split.chains) tiled += chain.patching.tiles > 1 ? 1 : 0;
+  }
+  CHECK(tiled > 10);
+}
+
 TEST_CASE("Memory plan: there are no tiles of an input that comes by rows") {
   Graph graph = WideRows();
   MemorySplitOptions options;
