@@ -49,9 +49,6 @@ void AddActivationTraffic(const Context& context) {
   AddTraffic(context, bytes, bytes);
 }
 
-namespace {
-
-/// Returns the relative cost of a function. (GEMM kernels apply clamps in registers.)
 double ActivationWeight(UnaryFunction function) {
   switch (function) {
 #define TENON_UNARY_FUNCTION(Kind, name, number, dtypes, elementary_ops, weight) \
@@ -61,8 +58,6 @@ double ActivationWeight(UnaryFunction function) {
   }
   return 0;
 }
-
-}  // namespace
 
 void AddActivation(const Context& context, const Activation& activation) {
   const auto elements = static_cast<double>(context.call().Output().Elements());
@@ -110,6 +105,7 @@ constexpr KernelModel kModels[] = {
     {"cpu.unary.portable", Unary},
     {"cpu.unary.vector", Unary},
     {"cpu.binary.portable", Binary},
+    {"cpu.elementwise.", Elementwise},
     {"cpu.reduce.portable", Reduce},
     {"cpu.gather.portable", Gather},
     {"cpu.resize.portable", Resize},

@@ -28,6 +28,8 @@ enum class Level { kL1, kL2, kShareOfL3, kL3 };
 void AddTraffic(const Context& context, double bytes, double footprint);
 /// Adds the traffic of the op's activations: inputs and outputs, once each.
 void AddActivationTraffic(const Context& context);
+/// Returns the relative cost of a function. (GEMM kernels apply clamps in registers.)
+[[nodiscard]] double ActivationWeight(UnaryFunction function);
 /// Adds the term "activated": elements with a function other than a clamp after the product.
 void AddActivation(const Context& context, const Activation& activation);
 
@@ -47,6 +49,7 @@ void LayerNorm(const Context& context);
 // These are portable kernels that walk strided operands (features_portable.cpp).
 void Unary(const Context& context);
 void Binary(const Context& context);
+void Elementwise(const Context& context);  ///< the vector kernel, too
 void Reduce(const Context& context);
 void Movement(const Context& context);  ///< copy, transpose, reshape, slice, concat, pad, ...
 void Gather(const Context& context);

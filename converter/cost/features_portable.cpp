@@ -1,5 +1,6 @@
 // Models portable kernels, which walk rows of strided operands (backends/cpu/kernels/portable).
 #include <algorithm>
+#include <cmath>
 
 #include "converter/cost/features_kernels.hpp"
 #include "runtime/base/loop_nest.hpp"
@@ -101,6 +102,63 @@ void Binary(const Context& context) {
   const Activation& activation = call.AttributesAs<BinaryAttributes>().activation;
   terms.Add("clamped", activation.function != UnaryFunction::kIdentity ? elements : 0.0);
   AddActivation(context, activation);
+  AddActivationTraffic(context);
+}
+
+namespace {
+
+/// Describes what the steps of an elementwise op do to the elements of the output.
+struct StepCounts {
+  double rows = 1;
+  double gathered = 0;  ///< operands, of which each element is fetched by itself
+  double divided = 0;
+  double activated = 0;  ///< by weight
+};
+
+/// Counts how the loops go over x and one operand.
+void CountOperand(const OpCall& call, int input, StepCounts& counts) {
+  const TensorView& y = call.Output();
+  Nest nest;
+  for (int k = 0; k < y.rank; ++k) {
+    nest.Add(y.dims[k], y.strides[k], BroadcastStride(call.Input(0), y.rank, k),
+             BroadcastStride(call.Input(input), y.rank, k));
+  }
+  nest.Simplify();
+  nest.LengthenRows();
+  counts.rows = std::max(counts.rows, static_cast<double>(y.Elements()) / RowOf(nest));
+  const int64_t stride = RowStride(nest, kMostOperands - 1);
+  if (input == 0 ? stride != 1 : stride != 0 && stride != 1) ++counts.gathered;
+}
+
+StepCounts CountSteps(const OpCall& call) {
+  const auto& attributes = call.AttributesAs<ElementwiseAttributes>();
+  StepCounts counts;
+  CountOperand(call, 0, counts);
+  for (int step = 0; step < attributes.steps; ++step) {
+    counts.activated += ActivationWeight(attributes.activations[step]);
+    const int input = attributes.InputOf(step);
+    if (input == 0) continue;
+    CountOperand(call, input, counts);
+    const BinaryFunction function = attributes.functions[step];
+    if (function == BinaryFunction::kDiv || function == BinaryFunction::kPow) ++counts.divided;
+  }
+  return counts;
+}
+
+}  // namespace
+
+void Elementwise(const Context& context) {
+  constexpr double kTileElements = 2048;
+  const StepCounts counts = CountSteps(context.call());
+  const double steps = context.call().AttributesAs<ElementwiseAttributes>().steps;
+  const auto elements = static_cast<double>(context.call().Output().Elements());
+  CostTerms& terms = context.terms;
+  terms.Add("tile_steps", steps * std::ceil(elements / kTileElements));
+  terms.Add("row_steps", steps * counts.rows);
+  terms.Add("step_elements", steps * elements);
+  terms.Add("gathered", counts.gathered * elements);
+  terms.Add("divided", counts.divided * elements);
+  terms.Add("activated", counts.activated * elements);
   AddActivationTraffic(context);
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "runtime/base/shape.hpp"
+#include "runtime/ops/attributes.hpp"
 #include "runtime/ops/host/op_host_row.hpp"
 #include "runtime/ops/op_row.hpp"
 
@@ -17,16 +18,17 @@ namespace tenon::converter {
 }
 
 /// Returns the field with the length of the op's lists, or null if they have a fixed length.
-[[nodiscard]] inline const AttributeField* FindRankField(const OpRow& row) {
+[[nodiscard]] inline const AttributeField* FindLengthField(const OpRow& row) {
   for (const AttributeField& field : GetOpHostRow(row.kind).text.fields) {
-    if (std::string_view(field.name) == "rank" && field.count == 1) return &field;
+    const std::string_view name = field.name;
+    if ((name == "rank" || name == "steps") && field.count == 1) return &field;
   }
   return nullptr;
 }
 
-/// Returns true if the field is a list with one entry per dimension.
-[[nodiscard]] inline bool IsRankList(const AttributeField& field) {
-  return field.count == kMaxRank;
+/// Returns true if the field, of an op that has such a length, is a list of it.
+[[nodiscard]] inline bool IsListOfLength(const AttributeField& field) {
+  return field.count == kMaxRank || field.count == kMostElementwiseSteps;
 }
 
 }  // namespace tenon::converter

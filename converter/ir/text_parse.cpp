@@ -148,9 +148,9 @@ Status ParseFieldList(LineScanner& scanner, const OpRow& row, const AttributeFie
     TENON_ASSIGN_OR_RETURN(words[index], ParseFieldValue(scanner, field));
     ++count;
   }
-  const AttributeField* rank = FindRankField(row);
-  if (rank != nullptr && IsRankList(field)) {
-    int32_t& known = words[rank->offset];
+  const AttributeField* length = FindLengthField(row);
+  if (length != nullptr && IsListOfLength(field)) {
+    int32_t& known = words[length->offset];
     if (known != 0 && known != count) return InputError("lists of different lengths");
     known = count;
   } else if (count != field.count) {

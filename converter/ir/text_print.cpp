@@ -106,15 +106,15 @@ std::string AttributesText(const Op& op) {
   std::vector<int32_t> words = op.attributes.words();
   words.resize(row.attribute_words);  // broken graphs are printed, too
   const auto* defaults = GetOpHostRow(row.kind).text.DefaultWords();
-  const AttributeField* rank_field = FindRankField(row);
+  const AttributeField* length_field = FindLengthField(row);
   std::string text;
   for (const AttributeField& field : GetOpHostRow(row.kind).text.fields) {
-    if (&field == rank_field) continue;
+    if (&field == length_field) continue;
     int count = field.count;
     bool shown = !std::equal(words.begin() + field.offset, words.begin() + field.offset + count,
                              defaults + field.offset);
-    if (rank_field != nullptr && IsRankList(field)) {
-      count = std::clamp(words[rank_field->offset], 0, kMaxRank);
+    if (length_field != nullptr && IsListOfLength(field)) {
+      count = std::clamp(words[length_field->offset], 0, count);
       shown = count > 0;
     }
     if (!shown) continue;

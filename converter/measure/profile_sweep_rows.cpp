@@ -74,6 +74,42 @@ void AddBinary(std::vector<SweepNetwork>& networks) {
   }
 }
 
+/// Returns steps as they come in networks: a scale and a shift, and what a function makes of them.
+ElementwiseAttributes StepsOf(int steps, UnaryFunction activation) {
+  ElementwiseAttributes attributes;
+  attributes.steps = steps;
+  for (int step = 0; step < steps; ++step) {
+    attributes.operands[step] = 1 + step % 2;
+    attributes.functions[step] = step % 2 == 0 ? BinaryFunction::kMul : BinaryFunction::kAdd;
+  }
+  attributes.activations[steps - 1] = activation;
+  return attributes;
+}
+
+void AddElementwise(std::vector<SweepNetwork>& networks) {
+  for (const int steps : {2, 3, 6}) {
+    for (const auto& dims : kShapes) {
+      SweepBuilder builder(NameOf("elementwise", std::to_string(steps).c_str(), dims),
+                           static_cast<uint64_t>(steps) + 200);
+      for (int kind = 0; kind < 4; ++kind) {
+        const TensorId x = builder.Input(dims);
+        const TensorId y = builder.Input(Broadcast(dims, kind));
+        const TensorId z = builder.Constant(Broadcast(dims, 2));
+        for (const UnaryFunction activation :
+             {UnaryFunction::kIdentity, UnaryFunction::kRelu, UnaryFunction::kSigmoid}) {
+          builder.Add(OpKind::kElementwise, {x, y, z}, Attributes(StepsOf(steps, activation)), x);
+        }
+        ElementwiseAttributes function = StepsOf(steps, UnaryFunction::kIdentity);
+        function.operands[0] = 0;
+        function.activations[0] = UnaryFunction::kTanh;
+        function.functions[1] = BinaryFunction::kDiv;
+        builder.Add(OpKind::kElementwise, {x, y, z}, Attributes(function), x);
+      }
+      networks.push_back(builder.Finish());
+    }
+  }
+}
+
 void AddReductions(std::vector<SweepNetwork>& networks) {
   constexpr ReduceFunction kFunctions[] = {ReduceFunction::kSum, ReduceFunction::kMean,
                                            ReduceFunction::kMax, ReduceFunction::kL2};
@@ -261,6 +297,7 @@ void AddLookUps(std::vector<SweepNetwork>& networks) {
 void AddRowNetworks(std::vector<SweepNetwork>& networks) {
   AddUnary(networks);
   AddBinary(networks);
+  AddElementwise(networks);
   AddReductions(networks);
   AddSoftmax(networks);
   AddLayerNorm(networks);

@@ -112,6 +112,12 @@ SweepNetwork CheapOps() {
     (void)builder.Add(OpKind::kCumSum, {x}, Attributes(sum), x);
     (void)builder.Add(OpKind::kLayerNorm, {x, builder.ConstantOf(DType::kF32, {5})},
                       Attributes(LayerNormAttributes{}), x);
+    ElementwiseAttributes steps;
+    steps.steps = 2;
+    steps.operands[0] = -1;
+    steps.functions[0] = BinaryFunction::kSub;
+    steps.activations[1] = UnaryFunction::kSigmoid;
+    (void)builder.Add(OpKind::kElementwise, {x, builder.Input({size, 1})}, Attributes(steps), x);
     (void)builder.Add(OpKind::kAttention, {x, y, builder.Input({2, size, 9})},
                       Attributes(AttentionAttributes{0.5F}), x);
     ExpandAttributes expand;

@@ -95,6 +95,31 @@ struct BinaryInput {
   static constexpr int kX = 0, kY = 1;
 };
 
+inline constexpr int kMostElementwiseSteps = 12;
+
+/// Several unary and binary ops one after the other. Inputs: x, then operands, which broadcast to
+/// x's shape, that of y. Floats. v is x at first, and y in the end; step k makes of it
+///   activation(v)        where operands[k] is 0,
+///   activation(f(v, o))  where it is i > 0, and o input i,
+///   activation(f(o, v))  where it is -i.
+/// Each step rounds as the op does that it stands for. Beyond `steps` nothing is read.
+struct ElementwiseAttributes {
+  int32_t steps = 0;  ///< 1 to kMostElementwiseSteps
+  int32_t operands[kMostElementwiseSteps] = {};
+  BinaryFunction functions[kMostElementwiseSteps] = {};  ///< that give a float
+  UnaryFunction activations[kMostElementwiseSteps] = {};
+  float a[kMostElementwiseSteps] = {};
+  float b[kMostElementwiseSteps] = {};
+
+  [[nodiscard]] constexpr Activation ActivationOf(int step) const {
+    return {activations[step], a[step], b[step]};
+  }
+  /// Returns the input that the step reads, or 0.
+  [[nodiscard]] constexpr int InputOf(int step) const {
+    return operands[step] < 0 ? -operands[step] : operands[step];
+  }
+};
+
 /// Select has inputs condition (bool), x, y, all broadcast; no attributes.
 struct SelectInput {
   static constexpr int kCondition = 0, kX = 1, kY = 2;

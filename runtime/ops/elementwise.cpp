@@ -1,5 +1,5 @@
-// Ops that make each element of the output of one element of each operand: unary, binary, select,
-// cast and copy, and binary of quantized tensors.
+// Ops that make each element of the output of one element of each operand: unary, binary, several
+// of these in one, select, cast and copy, and binary of quantized tensors.
 #include "runtime/ops/quantized_rules.hpp"
 #include "runtime/ops/rows.hpp"
 #include "runtime/ops/shape_rules.hpp"
@@ -112,6 +112,37 @@ Status InferQuantizedBinary(const OpCall& call, OutputType* outputs) {
   return SetOutput(static_cast<DType>(attributes.output.to), z, outputs);
 }
 
+/// Checks one step, whose operand is known to broadcast if it is there.
+Status CheckStep(const OpCall& call, const ElementwiseAttributes& attributes, int step) {
+  TENON_RETURN_IF_ERROR(CheckActivation(attributes.ActivationOf(step), call.Input(0).dtype));
+  const int64_t operand = attributes.operands[step];
+  if (operand == 0) return OkStatus();
+  const int64_t input = operand < 0 ? -operand : operand;
+  TENON_ENSURE(input < call.InputCount() && call.HasInput(static_cast<int>(input)),
+               kInvalidArgument, "step {0} reads input {1}, which is not there", step, input);
+  const BinaryFunction function = attributes.functions[step];
+  TENON_ENSURE(IsValidEnum(function, kBinaryFunctionCount) && !GivesBool(function),
+               kInvalidArgument, "step {0}: function {1} gives no float", step,
+               static_cast<int64_t>(function));
+  return OkStatus();
+}
+
+Status InferElementwise(const OpCall& call, OutputType* outputs) {
+  const auto& attributes = call.AttributesAs<ElementwiseAttributes>();
+  TENON_RETURN_IF_ERROR(CheckFloatOperands(call));
+  TENON_ENSURE(attributes.steps >= 1 && attributes.steps <= kMostElementwiseSteps, kInvalidArgument,
+               "there are 1 to {0} steps, not {1}", kMostElementwiseSteps, attributes.steps);
+  const Shape x = call.Input(0).shape();
+  for (int i = 1; i < call.InputCount(); ++i) {
+    TENON_ENSURE(!call.HasInput(i) || BroadcastsTo(call.Input(i).shape(), x), kInvalidArgument,
+                 "input {0} does not broadcast to x", i);
+  }
+  for (int step = 0; step < attributes.steps; ++step) {
+    TENON_RETURN_IF_ERROR(CheckStep(call, attributes, step));
+  }
+  return SetOutput(call.Input(0).dtype, x, outputs);
+}
+
 Status InferSelect(const OpCall& call, OutputType* outputs) {
   TENON_ENSURE(call.Input(SelectInput::kCondition).dtype == DType::kBool, kInvalidArgument,
                "the condition must be bool");
@@ -148,6 +179,11 @@ constexpr OpRow kBinaryRow =
 constexpr OpRow kQuantizedBinaryRow = MakeOpRow<QuantizedBinaryAttributes>(
     OpKind::kQuantizedBinary, /*min_inputs=*/2, /*max_inputs=*/2, InferQuantizedBinary,
     /*in_place_inputs=*/1U << BinaryInput::kX | 1U << BinaryInput::kY);
+
+constexpr OpRow kElementwiseRow =
+    MakeOpRow<ElementwiseAttributes>(OpKind::kElementwise, /*min_inputs=*/1,
+                                     /*max_inputs=*/1 + kMostElementwiseSteps, InferElementwise,
+                                     /*in_place_inputs=*/(2U << kMostElementwiseSteps) - 1U);
 
 constexpr OpRow kSelectRow =
     MakeOpRow<NoAttributes>(OpKind::kSelect, /*min_inputs=*/3, /*max_inputs=*/3, InferSelect);

@@ -41,7 +41,8 @@ const %w2: f32[16,32] = random(3)
 const %n: f32[4] = random(9)
 %l = layer_norm(%s, %n, %n)
 %t = attention(%l, %s, %e, %n) {scale=0.5}
-output %t
+%u = elementwise(%t, %n, %l) {operands=[1,-2,0], functions=[mul,sub,add], activations=[relu,identity,tanh]}
+output %u
 output %h2
 )";
 

@@ -197,6 +197,8 @@ const char* UnarySupports(const OpCall& call) {
   return nullptr;
 }
 
+const char* ElementwiseSupports(const OpCall& call) { return CommonRefusal(call); }
+
 const char* LrnSupports(const OpCall& call) {
   if (const char* reason = CommonRefusal(call)) return reason;
   if (call.Input(0).rank != 4) return "the vector local response normalisation takes rank 4";

@@ -48,6 +48,7 @@ inline constexpr int kMostFirstTaps = 512;
 /// Returns true for the functions that vector kernels compute, alone and in epilogues.
 [[nodiscard]] bool HasVectorForm(UnaryFunction function);
 [[nodiscard]] const char* UnarySupports(const OpCall& call);
+[[nodiscard]] const char* ElementwiseSupports(const OpCall& call);
 /// Accepts windows of at most kMostLrnWindow of at most kMostLrnDepth channels of an image tensor.
 [[nodiscard]] const char* LrnSupports(const OpCall& call);
 

@@ -29,6 +29,7 @@ Reason ConvSupports(const OpCall& call) {
 Reason MatMulSupports(const OpCall& call) { return ConvSupports(call); }
 Reason AveragePoolSupports(const OpCall& call) { return F32Only(call); }
 Reason LrnSupports(const OpCall& call) { return F32Only(call); }
+Reason ElementwiseSupports(const OpCall& call) { return F32Only(call); }
 
 Reason MaxPoolSupports(const OpCall& call) {
   const DType dtype = call.Input(0).dtype;

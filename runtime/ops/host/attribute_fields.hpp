@@ -30,12 +30,14 @@ namespace tenon {
   return MakeField(name, FieldKind::kDType, byte_offset, 1);
 }
 
-/// One value out of `names`, by number.
+/// `count` values out of `names`, by number.
 template <size_t N>
 [[nodiscard]] constexpr AttributeField EnumField(const char* name, size_t byte_offset,
-                                                 const char* const (&names)[N]) {
-  return {name,  FieldKind::kEnum,   static_cast<uint16_t>(byte_offset / 4), 1,
-          names, static_cast<int>(N)};
+                                                 const char* const (&names)[N], size_t count = 1) {
+  AttributeField field = MakeField(name, FieldKind::kEnum, byte_offset, count);
+  field.enum_names = names;
+  field.enum_count = static_cast<int>(N);
+  return field;
 }
 
 /// Fields of the Activation at `byte_offset`.

@@ -1,5 +1,5 @@
-// Ops that make each element of the output of one element of each operand: unary, binary, select,
-// cast and copy, and binary of quantized tensors.
+// Ops that make each element of the output of one element of each operand: unary, binary, several
+// of these in one, select, cast and copy, and binary of quantized tensors.
 #include "runtime/ops/host/attribute_fields.hpp"
 #include "runtime/ops/host/host_rows.hpp"
 
@@ -30,6 +30,17 @@ constexpr auto kQuantizedBinaryFields = Join(
     std::array{IntField("left_shift", offsetof(QuantizedBinaryAttributes, left_shift))},
     OutputFields(offsetof(QuantizedBinaryAttributes, output)));
 
+using Steps = ElementwiseAttributes;
+constexpr std::array kElementwiseFields = {
+    IntField("steps", offsetof(Steps, steps)),
+    IntField("operands", offsetof(Steps, operands), kMostElementwiseSteps),
+    EnumField("functions", offsetof(Steps, functions), kBinaryFunctionNames, kMostElementwiseSteps),
+    EnumField("activations", offsetof(Steps, activations), kUnaryFunctionNames,
+              kMostElementwiseSteps),
+    FloatField("a", offsetof(Steps, a), kMostElementwiseSteps),
+    FloatField("b", offsetof(Steps, b), kMostElementwiseSteps),
+};
+
 constexpr std::array kCastFields = {
     DTypeField("to", offsetof(CastAttributes, to)),
 };
@@ -38,11 +49,23 @@ OpWork UnaryWork(const OpCall& call) {
   return PerOutputWork(call, FunctionCost(call.AttributesAs<UnaryAttributes>().function));
 }
 
+int64_t BinaryCost(BinaryFunction function) {
+  return function == BinaryFunction::kPow ? kActivationCost : kPlainCost;
+}
+
 OpWork BinaryWork(const OpCall& call) {
   const auto& attributes = call.AttributesAs<BinaryAttributes>();
-  const int64_t own_cost =
-      attributes.function == BinaryFunction::kPow ? kActivationCost : kPlainCost;
-  return PerOutputWork(call, own_cost + FusedCost(attributes.activation));
+  return PerOutputWork(call, BinaryCost(attributes.function) + FusedCost(attributes.activation));
+}
+
+OpWork ElementwiseWork(const OpCall& call) {
+  const auto& attributes = call.AttributesAs<ElementwiseAttributes>();
+  int64_t cost = 0;
+  for (int step = 0; step < attributes.steps; ++step) {
+    if (attributes.operands[step] != 0) cost += BinaryCost(attributes.functions[step]);
+    cost += FusedCost(attributes.ActivationOf(step));
+  }
+  return PerOutputWork(call, cost);
 }
 
 }  // namespace
@@ -58,6 +81,13 @@ constexpr OpHostRow kBinaryHostRow = {
     .traits = {.operands_alike = true,
                .activation_offset = offsetof(BinaryAttributes, activation) / 4},
     .work = BinaryWork,
+    .split = {kEveryAxis, ImageAxis, BroadcastSplit},
+};
+
+constexpr OpHostRow kElementwiseHostRow = {
+    .text = TextOf<ElementwiseAttributes>(kElementwiseFields),
+    .traits = {.operands_alike = true},
+    .work = ElementwiseWork,
     .split = {kEveryAxis, ImageAxis, BroadcastSplit},
 };
 

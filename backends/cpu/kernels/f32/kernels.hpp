@@ -64,6 +64,9 @@ Status AttentionRun(const KernelCall& call);
 Status UnaryCheck(const KernelSetup& setup);
 Status UnaryRun(const KernelCall& call);
 
+/// Computes several such functions, and functions of two elements, on operands of any strides.
+Status ElementwiseRun(const KernelCall& call);
+
 Status LrnCheck(const KernelSetup& setup);
 Status LrnRun(const KernelCall& call);
 

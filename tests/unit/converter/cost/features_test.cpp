@@ -105,6 +105,22 @@ output %y
   CHECK(terms.amounts.at("tile_cycles") == 2 * 12 * (16 * 24 + 24 * 8) / 16);
 }
 
+TEST_CASE("Elementwise steps count tiles, rows and elements of each, and what is fetched singly") {
+  const Terms terms = TermsOf(R"(graph g
+input %x: f32[1,32,10,10]
+input %s: f32[32,1,1]
+input %o: f32[1,32,10,10]
+%y: f32[1,32,10,10] channels_last = elementwise(%x, %s, %o) {operands=[1,2,0], functions=[div,add,add], activations=[identity,identity,tanh]} @cpu/cpu.elementwise.vector
+output %y
+)");
+  CHECK(terms.amounts.at("step_elements") == 3 * 3200);
+  CHECK(terms.amounts.at("tile_steps") == 3 * 2);
+  CHECK(terms.amounts.at("divided") == 3200);
+  CHECK(terms.amounts.at("gathered") == 2 * 3200);  // x and o are row-major, y is not
+  CHECK(terms.amounts.at("activated") == 5 * 3200);
+  CHECK(terms.amounts.at("row_steps") == 3 * 100);
+}
+
 TEST_CASE("Rows of elementwise ops merge as the kernels merge them") {
   const auto rows = [](const char* x, const char* y) {
     const Terms terms = TermsOf(

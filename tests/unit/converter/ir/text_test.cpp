@@ -75,6 +75,15 @@ TEST_CASE("Text: lists of an op with a rank give it the rank") {
         "line 2: lists of different lengths");
 }
 
+TEST_CASE("Text: lists of an op with steps give it their number, and are printed as long") {
+  const Graph graph = Parsed(
+      "input %x: f32[2]\n%y = elementwise(%x, %x) {operands=[1,0], activations=[relu,tanh]}\n");
+  CHECK(graph.op(graph.OpOrder()[0]).attributes.As<ElementwiseAttributes>().steps == 2);
+  const std::string text = PrintGraph(graph);
+  CHECK(text.find("{operands=[1,0], functions=[add,add], activations=[relu,tanh], a=[0,0], "
+                  "b=[0,0]}") != std::string::npos);
+}
+
 TEST_CASE("Text: long constants are printed as a checksum, which is refused as input") {
   const Graph graph = Parsed("const %w: f32[17] = splat(0)\n");
   const std::string text = PrintGraph(graph);

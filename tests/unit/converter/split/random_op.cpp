@@ -44,6 +44,18 @@ class Generator : public RandomDraws {
         return AddOp({Input(Broadcasting(shape)), Input(Broadcasting(shape))},
                      BinaryAttributes{static_cast<BinaryFunction>(Below(3)), {}});
       }
+      case OpKind::kElementwise: {
+        const Shape shape = RandomShape(Between(1, 6));
+        ElementwiseAttributes attributes;
+        attributes.steps = Between(1, kMostElementwiseSteps);
+        for (int step = 0; step < attributes.steps; ++step) {
+          attributes.operands[step] = Between(-2, 2);
+          attributes.functions[step] = static_cast<BinaryFunction>(Below(3));
+          attributes.activations[step] = RandomActivation().function;
+        }
+        return AddOp({Input(shape), Input(Broadcasting(shape)), Input(Broadcasting(shape))},
+                     attributes);
+      }
       case OpKind::kSelect: {
         const Shape shape = RandomShape(Between(1, 5));
         return AddOp({Input(Broadcasting(shape), DType::kBool), Input(Broadcasting(shape)),

@@ -65,7 +65,8 @@ TEST_CASE("Op table: names that text, JSON and boards use stay as they are") {
                                              "top_k",
                                              "scatter",
                                              "non_max_suppression",
-                                             "attention"};
+                                             "attention",
+                                             "elementwise"};
   REQUIRE(expected.size() == kOpKindCount);
   for (int i = 0; i < kOpKindCount; ++i) {
     CHECK(GetOpRow(Kind(i)).name == expected[static_cast<size_t>(i)]);
@@ -124,6 +125,7 @@ TEST_CASE("Op table: defaults are those of the attribute structs") {
   CHECK(same(kScatterRow, ScatterAttributes{}));
   CHECK(same(kNonMaxSuppressionRow, NonMaxSuppressionAttributes{}));
   CHECK(same(kAttentionRow, AttentionAttributes{}));
+  CHECK(same(kElementwiseRow, ElementwiseAttributes{}));
   CHECK(same(kLrnRow, LrnAttributes{}));
   CHECK(same(kLayerNormRow, LayerNormAttributes{}));
   CHECK(same(kConcatRow, ConcatAttributes{}));

@@ -181,6 +181,25 @@ struct ActivateCall {
   int count;
 };
 
+/// Computes z[r][i] = min(max(function(x[r][i], y[r][i]), low), high) for rows r < `rows` and i <
+/// count, each step rounded as by portable/elementwise/binary_row.cpp; without y, of x alone.
+/// Functions: add, sub, mul, div, max, min, prelu.
+struct JoinCall {
+  BinaryFunction function;
+  const float* x;
+  const float* y;  ///< may be null
+  float* z;        ///< may be x or y, with the same steps
+  int64_t x_step;  ///< floats from row to row
+  int64_t y_step;
+  int64_t z_step;
+  int rows;
+  int count;
+  bool x_repeats;  ///< each row of x is one element, that stands for `count`
+  bool y_repeats;  ///< the same of y; not both
+  float low;       ///< NaN passes the clamp
+  float high;
+};
+
 struct Routines {
   const char* name;  ///< "avx512"
   int tile_pixels;
@@ -199,6 +218,7 @@ struct Routines {
   void (*lrn)(const LrnCall& call);
   /// A row's result does not depend on the other rows of a call.
   void (*layer_norm)(const LayerNormCall& call);
+  void (*join)(const JoinCall& call);
 };
 
 extern const Routines kGenericRoutines;

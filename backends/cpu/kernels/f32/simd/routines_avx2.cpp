@@ -6,6 +6,7 @@
 #include "backends/cpu/kernels/f32/simd/activate.hpp"
 #include "backends/cpu/kernels/f32/simd/depthwise.hpp"
 #include "backends/cpu/kernels/f32/simd/gemm.hpp"
+#include "backends/cpu/kernels/f32/simd/join.hpp"
 #include "backends/cpu/kernels/f32/simd/layer_norm.hpp"
 #include "backends/cpu/kernels/f32/simd/lrn.hpp"
 #include "backends/cpu/kernels/f32/simd/pool.hpp"
@@ -28,6 +29,7 @@ const Routines kAvx2Routines = {
     avx2::RunSoftmax,
     avx2::RunLrn,
     avx2::RunLayerNorm,
+    avx2::RunJoin,
 };
 
 }  // namespace tenon::cpu::f32

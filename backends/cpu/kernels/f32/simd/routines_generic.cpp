@@ -7,6 +7,7 @@
 #include "backends/cpu/kernels/f32/simd/activate.hpp"
 #include "backends/cpu/kernels/f32/simd/depthwise.hpp"
 #include "backends/cpu/kernels/f32/simd/gemm.hpp"
+#include "backends/cpu/kernels/f32/simd/join.hpp"
 #include "backends/cpu/kernels/f32/simd/layer_norm.hpp"
 #include "backends/cpu/kernels/f32/simd/lrn.hpp"
 #include "backends/cpu/kernels/f32/simd/pool.hpp"
@@ -29,6 +30,7 @@ const Routines kGenericRoutines = {
     generic::RunSoftmax,
     generic::RunLrn,
     generic::RunLayerNorm,
+    generic::RunJoin,
 };
 
 }  // namespace tenon::cpu::f32

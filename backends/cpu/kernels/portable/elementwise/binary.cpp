@@ -65,15 +65,6 @@ void RunStaged(const RowPlan& plan, const Cursor<3>& cursor, int count) {
   }
 }
 
-/// The fastest row for this call: a constant exponent is known only when the op runs.
-BinaryRowFunction ChooseRow(BinaryFunction function, const TensorView& y) {
-  if (function == BinaryFunction::kPow && y.dtype == DType::kF32 && y.Elements() == 1) {
-    const BinaryRowFunction power = FindPowerRow(*y.As<float>());
-    if (power != nullptr) return power;
-  }
-  return FindBinaryRow(function, y.dtype);
-}
-
 }  // namespace
 
 Status BinaryRun(const KernelCall& call) {
@@ -85,7 +76,7 @@ Status BinaryRun(const KernelCall& call) {
   LoopNest<3> nest = ElementRows(z, x, y);
   nest.LengthenRows();
   const int bytes = DTypeBytes(x.dtype);
-  const RowPlan plan = {ChooseRow(attributes.function, y),
+  const RowPlan plan = {ChooseBinaryRow(attributes.function, y),
                         attributes.activation,
                         {nest.RowStride(0), DTypeBytes(z.dtype)},
                         {nest.RowStride(1), bytes},

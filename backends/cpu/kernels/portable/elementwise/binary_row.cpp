@@ -317,4 +317,12 @@ BinaryRowFunction FindPowerRow(float exponent) {
   return nullptr;
 }
 
+BinaryRowFunction ChooseBinaryRow(BinaryFunction function, const TensorView& y) {
+  if (function == BinaryFunction::kPow && y.dtype == DType::kF32 && y.Elements() == 1) {
+    const BinaryRowFunction power = FindPowerRow(*y.As<float>());
+    if (power != nullptr) return power;
+  }
+  return FindBinaryRow(function, y.dtype);
+}
+
 }  // namespace tenon::cpu::portable

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "runtime/base/dtype.hpp"
+#include "runtime/base/tensor_view.hpp"
 #include "runtime/ops/attributes.hpp"
 #include "runtime/ops/functions.hpp"
 
@@ -40,5 +41,9 @@ using BinaryRowFunction = void (*)(const void* x, const void* y, void* z, int co
 /// Returns a row function that computes x^exponent by multiplications and roots, if the f32
 /// exponent allows it (2, 3, -1, 0.5, ...), or null. It ignores y.
 [[nodiscard]] BinaryRowFunction FindPowerRow(float exponent);
+
+/// Returns the fastest of these for the second operand `y`, which has data: a constant exponent is
+/// known only when the op runs.
+[[nodiscard]] BinaryRowFunction ChooseBinaryRow(BinaryFunction function, const TensorView& y);
 
 }  // namespace tenon::cpu::portable

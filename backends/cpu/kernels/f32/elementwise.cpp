@@ -1,0 +1,238 @@
+// Takes tiles that stay in the first-level cache through all steps: what lies in memory is read and
+// written once.
+#include <cstring>
+
+#include "backends/cpu/caps/f32_caps.hpp"
+#include "backends/cpu/kernels/f32/choose_routines.hpp"
+#include "backends/cpu/kernels/f32/kernels.hpp"
+#include "backends/cpu/kernels/portable/elementwise/functions.hpp"
+#include "backends/cpu/kernels/portable/elementwise/steps.hpp"
+
+namespace tenon::cpu::f32 {
+namespace {
+
+/// Is the number of elements that cost about as much as waking a thread.
+constexpr int64_t kSmallElements = 32'768;
+/// A tile of x, one of an operand, the stage between steps and one of y: as large as the cache.
+constexpr int kTileFloats = 2'048;
+
+/// Rows of one operand in a tile.
+struct TileRows {
+  const float* at;
+  int64_t step;  ///< floats from row to row
+  int64_t stride;
+};
+
+class Elementwise {
+ public:
+  explicit Elementwise(const KernelCall& call)
+      : op_(call.op),
+        attributes_(call.op.AttributesAs<ElementwiseAttributes>()),
+        routines_(*static_cast<const Routines*>(call.state)),
+        nest_(portable::StepLoops(call.op)),
+        columns_(nest_.RowLength()),
+        rows_(nest_.rank < 2 ? 1 : nest_.dims[nest_.rank - 2]),
+        tile_columns_(columns_ < kTileFloats ? columns_ : kTileFloats),
+        tile_rows_(rows_ < kTileFloats / tile_columns_ ? rows_ : kTileFloats / tile_columns_),
+        column_tiles_((columns_ + tile_columns_ - 1) / tile_columns_),
+        row_tiles_((rows_ + tile_rows_ - 1) / tile_rows_) {}
+
+  void Run(const ParallelRunner* parallel) const {
+    const int64_t elements = op_.Output().Elements();
+    const int64_t planes = elements / (int64_t{rows_} * columns_);
+    const auto tiles = static_cast<int>(planes * row_tiles_ * column_tiles_);
+    ParallelFor(elements < kSmallElements ? nullptr : parallel, tiles, [&](int begin, int end) {
+      for (int tile = begin; tile < end; ++tile) RunTile(tile);
+    });
+  }
+
+ private:
+  [[nodiscard]] int64_t Step(int operand) const {
+    return nest_.rank < 2 ? 0 : nest_.strides[operand][nest_.rank - 2];
+  }
+
+  /// Where a tile of an operand begins, in floats.
+  [[nodiscard]] int64_t OffsetOf(int tile, int operand) const {
+    const int64_t column = int64_t{tile % column_tiles_} * tile_columns_;
+    tile /= column_tiles_;
+    const int64_t row = int64_t{tile % row_tiles_} * tile_rows_;
+    tile /= row_tiles_;
+    int64_t offset = column * nest_.RowStride(operand) + row * Step(operand);
+    for (int k = nest_.rank - 3; k >= 0; --k) {
+      offset += int64_t{tile % nest_.dims[k]} * nest_.strides[operand][k];
+      tile /= nest_.dims[k];
+    }
+    return offset;
+  }
+
+  [[nodiscard]] TileRows RowsOf(int tile, int input) const {
+    const int operand = 1 + input;
+    return {op_.Input(input).As<const float>() + OffsetOf(tile, operand), Step(operand),
+            nest_.RowStride(operand)};
+  }
+
+  void RunTile(int tile) const {
+    const int first_column = tile % column_tiles_ * tile_columns_;
+    const int first_row = tile / column_tiles_ % row_tiles_ * tile_rows_;
+    const int columns =
+        columns_ - first_column < tile_columns_ ? columns_ - first_column : tile_columns_;
+    const int rows = rows_ - first_row < tile_rows_ ? rows_ - first_row : tile_rows_;
+    alignas(64) float stage[kTileFloats];
+    TileRows values = RowsOf(tile, 0);
+    if (columns > 1 && values.stride != 1) values = Gathered(values, rows, columns, stage);
+    float* const y = op_.Output().As<float>() + OffsetOf(tile, 0);
+    const bool is_direct = columns == 1 || nest_.RowStride(0) == 1;
+    for (int step = 0; step < attributes_.steps; ++step) {
+      const bool is_last = is_direct && step + 1 == attributes_.steps;
+      float* to = is_last ? y : stage;
+      const int64_t to_step = is_last ? Step(0) : columns;
+      RunStep(step, tile, values, {to, to_step, 1}, to, rows, columns);
+      values = {to, to_step, 1};
+    }
+    if (!is_direct) Scatter(stage, y, rows, columns);
+  }
+
+  /// Computes one step of a tile; `result` describes the rows at `to`.
+  void RunStep(int step, int tile, const TileRows& values, const TileRows& result, float* to,
+               int rows, int columns) const {
+    const Activation activation = attributes_.ActivationOf(step);
+    JoinCall call = {};
+    call.z = to;
+    call.z_step = result.step;
+    call.rows = rows;
+    call.count = columns;
+    call.low = -__builtin_inff();
+    call.high = __builtin_inff();
+    const bool is_clamp = TakeClamp(activation, call);
+    const int input = attributes_.InputOf(step);
+    if (input != 0) {
+      Join(step, values, RowsOf(tile, input), call);
+      if (!is_clamp) ActivateRows(activation, result, result, to, rows, columns);
+    } else if (is_clamp) {
+      call.x = values.at;
+      call.x_step = values.step;
+      routines_.join(call);
+    } else if (HasVectorForm(activation.function)) {
+      VectorFunction(activation, values, result, to, rows, columns);
+    } else {
+      ActivateRows(activation, values, result, to, rows, columns);
+    }
+  }
+
+  /// Makes bounds of the activation, if it is a clamp or none.
+  static bool TakeClamp(const Activation& activation, JoinCall& call) {
+    switch (activation.function) {
+      case UnaryFunction::kIdentity:
+        return true;
+      case UnaryFunction::kRelu:
+        call.low = 0.0F;
+        return true;
+      case UnaryFunction::kClip:
+        call.low = activation.a;
+        call.high = activation.b;
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  void Join(int step, const TileRows& values, TileRows other, JoinCall& call) const {
+    const BinaryFunction function = attributes_.functions[step];
+    const bool is_second = attributes_.operands[step] > 0;
+    const bool is_vector = function != BinaryFunction::kPow && function != BinaryFunction::kMod &&
+                           function != BinaryFunction::kFmod;
+    float gathered[kTileFloats];
+    const bool repeats = is_vector && other.stride == 0 && call.count > 1;
+    if (call.count > 1 && other.stride != 1 && !repeats) {
+      other = Gathered(other, call.rows, call.count, gathered);
+    }
+    const TileRows& x = is_second ? values : other;
+    const TileRows& y = is_second ? other : values;
+    if (!is_vector) return JoinByRows(step, x, y, call);
+    call.function = function;
+    call.x = x.at;
+    call.x_step = x.step;
+    call.x_repeats = repeats && !is_second;
+    call.y = y.at;
+    call.y_step = y.step;
+    call.y_repeats = repeats && is_second;
+    routines_.join(call);
+  }
+
+  /// Computes functions that have no vector form, and clamps.
+  void JoinByRows(int step, const TileRows& x, const TileRows& y, const JoinCall& call) const {
+    const BinaryFunction function = attributes_.functions[step];
+    const portable::BinaryRowFunction row_function =
+        attributes_.operands[step] > 0
+            ? portable::ChooseBinaryRow(function, op_.Input(attributes_.InputOf(step)))
+            : portable::FindBinaryRow(function, DType::kF32);
+    for (int row = 0; row < call.rows; ++row) {
+      row_function(x.at + row * x.step, y.at + row * y.step, call.z + row * call.z_step,
+                   call.count);
+    }
+    JoinCall clamp = call;
+    clamp.x = call.z;
+    clamp.x_step = call.z_step;
+    routines_.join(clamp);
+  }
+
+  /// The formulas of the vector unary op.
+  void VectorFunction(const Activation& activation, const TileRows& values, const TileRows& result,
+                      float* to, int rows, int columns) const {
+    const ActivateCall whole = {activation.function, activation.a, activation.b, values.at, to,
+                                result.step,         rows,         columns};
+    if (values.step == result.step || rows == 1) return routines_.activate(whole);
+    for (int row = 0; row < rows; ++row) {
+      ActivateCall one = whole;
+      one.x += row * values.step;
+      one.y += row * result.step;
+      one.rows = 1;
+      routines_.activate(one);
+    }
+  }
+
+  /// The formulas of the portable unary op, and of a binary op's activation.
+  static void ActivateRows(const Activation& activation, const TileRows& values,
+                           const TileRows& result, float* to, int rows, int columns) {
+    for (int row = 0; row < rows; ++row) {
+      portable::UnaryRow(activation.function, activation.a, activation.b,
+                         values.at + row * values.step, to + row * result.step, columns);
+    }
+  }
+
+  static TileRows Gathered(const TileRows& from, int rows, int columns, float* to) {
+    for (int row = 0; row < rows; ++row) {
+      for (int i = 0; i < columns; ++i) {
+        to[row * columns + i] = from.at[row * from.step + i * from.stride];
+      }
+    }
+    return {to, columns, 1};
+  }
+
+  void Scatter(const float* from, float* y, int rows, int columns) const {
+    const int64_t stride = nest_.RowStride(0);
+    for (int row = 0; row < rows; ++row) {
+      for (int i = 0; i < columns; ++i) y[row * Step(0) + i * stride] = from[row * columns + i];
+    }
+  }
+
+  const OpCall& op_;
+  const ElementwiseAttributes& attributes_;
+  const Routines& routines_;
+  portable::StepNest nest_;
+  int columns_;  ///< of the innermost two loops
+  int rows_;
+  int tile_columns_;
+  int tile_rows_;
+  int column_tiles_;
+  int row_tiles_;
+};
+
+}  // namespace
+
+Status ElementwiseRun(const KernelCall& call) {
+  Elementwise(call).Run(call.parallel);
+  return OkStatus();
+}
+
+}  // namespace tenon::cpu::f32
