@@ -93,6 +93,16 @@ namespace tenon::converter {
 // Numerics:   the scale may be applied to the keys.
 [[nodiscard]] Status FuseAttention(Graph& graph, PassContext& context);
 
+// Makes one op, elementwise, of unary and binary ops that follow each other, each the only reader
+// of the one before: one pass over memory instead of one for each. Requires:   f32; every result
+// has one shape, to which the other operands broadcast.
+//             PassContext::has_fast_kernel, and no piece is better off alone.
+// Guarantees: no two such ops follow each other except what the report declines, those beyond
+//             kMostElementwiseSteps, and those that would keep several large operands waiting for
+//             each other.
+// Numerics:   the same bits, where the same kernels' formulas are used.
+[[nodiscard]] Status FuseElementwise(Graph& graph, PassContext& context);
+
 // Fuses elementwise functions into the op that computes their input.
 //   1. max and min with a constant number become clip (relu where the bound is 0).
 //   2. Products that express a function become that function:

@@ -34,8 +34,9 @@ class Generator : private RandomRowOps {
         return AddUnary(Float());
       case 6:
       case 7:
-      case 8:
         return AddBinary();
+      case 8:
+        return Chance(50) ? AddBinary() : AddSteps(Any());
       case 9:
       case 10:
       case 11:

@@ -1,5 +1,5 @@
 // Random ops along rows of floats: reductions, softmax, normalisations, and what attention is made
-// of.
+// of; and elementwise steps.
 #pragma once
 
 #include <vector>
@@ -29,6 +29,31 @@ class RandomRowOps : protected RandomQuantizedOps {
     attributes.axes_mask = Below(1 << ShapeOf(x).rank);
     attributes.keep_dims = Below(2);
     (void)Add(OpKind::kReduce, {x}, attributes);
+  }
+
+  /// Several unary and binary ops one after the other, of which any later op may read one.
+  void AddSteps(TensorId x) {
+    if (x == kNone || graph_.tensor(x).dtype != DType::kF32) return;
+    constexpr BinaryFunction kFunctions[] = {BinaryFunction::kAdd, BinaryFunction::kSub,
+                                             BinaryFunction::kMul, BinaryFunction::kMax};
+    constexpr UnaryFunction kUnary[] = {UnaryFunction::kRelu, UnaryFunction::kTanh,
+                                        UnaryFunction::kSigmoid, UnaryFunction::kAbs};
+    TensorId value = x;
+    const int steps = Between(2, 10);
+    for (int step = 0; step < steps && value != kNone; ++step) {
+      if (Chance(30)) {
+        value = Add(OpKind::kUnary, {value}, UnaryAttributes{kUnary[Below(4)], 0, 0});
+        continue;
+      }
+      Shape shape = ShapeOf(value);
+      for (int i = 0; i < shape.rank; ++i) shape[i] = Chance(50) ? 1 : shape[i];
+      TensorId other = Chance(70) ? Constant(DType::kF32, shape) : SameTypeAs(value);
+      if (other == kNone) other = x;
+      BinaryAttributes binary{kFunctions[Below(4)], {}};
+      if (Chance(20)) binary.activation.function = UnaryFunction::kRelu;
+      value = Chance(70) ? Add(OpKind::kBinary, {value, other}, binary)
+                         : Add(OpKind::kBinary, {other, value}, binary);
+    }
   }
 
   /// The ops that attention is made of, of which any later op may read one.

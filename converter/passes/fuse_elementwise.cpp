@@ -1,0 +1,177 @@
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "converter/ir/rewrite.hpp"
+#include "converter/passes/passes.hpp"
+
+namespace tenon::converter {
+namespace {
+
+/// One op of a chain.
+struct Step {
+  OpId op = kNone;
+  TensorId value = kNone;    ///< that the step before made; of the first one x
+  TensorId operand = kNone;  ///< the other one, of binary ops
+  bool is_second = true;     ///< the operand is the op's second one
+};
+
+bool IsF32(const Graph& graph, TensorId id) { return graph.tensor(id).dtype == DType::kF32; }
+
+/// Returns true for ops that may be a step: functions of f32 with an f32 result.
+bool IsStep(const Graph& graph, OpId id) {
+  if (id == kNone) return false;
+  const Op& op = graph.op(id);
+  if (op.kind != OpKind::kUnary && op.kind != OpKind::kBinary) return false;
+  return IsF32(graph, op.inputs[0]) && IsF32(graph, op.outputs[0]);
+}
+
+/// Returns the step before that makes input `index` for nothing but this op, or kNone.
+OpId StepBefore(const Graph& graph, const Op& op, size_t index) {
+  const OpId producer = graph.tensor(op.inputs[index]).producer;
+  const bool reads_it_twice = op.inputs.size() == 2 && op.inputs[0] == op.inputs[1];
+  if (reads_it_twice || !IsStep(graph, producer)) return kNone;
+  return graph.OnlyConsumer(op.inputs[index]) != kNone ? producer : kNone;
+}
+
+/// Returns the op as a step, of the input that a step before makes if there is one; its value is
+/// kNone if no computed input has the shape of the result.
+Step StepOf(const Graph& graph, OpId id) {
+  const Op& op = graph.op(id);
+  const Shape& shape = graph.tensor(op.outputs[0]).shape;
+  Step step;
+  step.op = id;
+  size_t value = op.inputs.size();
+  for (size_t i = op.inputs.size(); i-- > 0;) {
+    const Tensor& input = graph.tensor(op.inputs[i]);
+    if (input.IsConstant() || input.shape != shape) continue;
+    const bool is_better = value == op.inputs.size() || StepBefore(graph, op, i) != kNone ||
+                           StepBefore(graph, op, value) == kNone;
+    if (is_better) value = i;
+  }
+  if (value == op.inputs.size()) return step;
+  step.value = op.inputs[value];
+  if (op.inputs.size() < 2) return step;
+  step.operand = op.inputs[1 - value];
+  step.is_second = value == 0;
+  return step;
+}
+
+/// Returns true for an operand that takes about as much memory as the values.
+bool IsLargeOperand(const Graph& graph, const Step& step) {
+  if (step.operand == kNone || graph.tensor(step.operand).IsConstant()) return false;
+  return 2 * graph.tensor(step.operand).ByteSize() > graph.tensor(step.value).ByteSize();
+}
+
+/// Returns how many of the last steps of a chain may be one op: those with at most one large
+/// operand that is not x, which is there anyway. Of two, one that is computed early would wait for
+/// one that is computed late, where a value between them takes half the memory.
+size_t StepsInOne(const Graph& graph, const std::vector<Step>& from_last) {
+  size_t longest = 0;
+  std::set<TensorId> large;
+  for (size_t k = 0; k < from_last.size(); ++k) {
+    const Step& step = from_last[k];
+    if (IsLargeOperand(graph, step)) large.insert(step.operand);
+    if (large.size() - large.count(step.value) <= 1) longest = k + 1;
+  }
+  return longest;
+}
+
+/// Returns the chain that ends with this op, first step first.
+std::vector<Step> ChainTo(const Graph& graph, OpId last) {
+  std::vector<Step> chain;
+  for (OpId id = last; id != kNone && chain.size() < size_t{kMostElementwiseSteps};) {
+    const Step step = StepOf(graph, id);
+    if (step.value == kNone) break;
+    chain.push_back(step);
+    const Op& op = graph.op(id);
+    id = StepBefore(graph, op, op.inputs[0] == step.value ? 0 : 1);
+  }
+  chain.resize(StepsInOne(graph, chain));
+  std::reverse(chain.begin(), chain.end());
+  return chain;
+}
+
+/// Returns which input of the op the tensor is, beyond x, and adds it if it is none yet.
+int32_t OperandIndex(Op& op, TensorId operand) {
+  const auto found = std::find(op.inputs.begin() + 1, op.inputs.end(), operand);
+  const auto index = static_cast<int32_t>(found - op.inputs.begin());
+  if (found == op.inputs.end()) op.inputs.push_back(operand);
+  return index;
+}
+
+/// Returns the op that computes the chain, in the place of its last op.
+Op ElementwiseOf(const Graph& graph, const std::vector<Step>& chain) {
+  Op op = graph.op(chain.back().op);
+  op.kind = OpKind::kElementwise;
+  op.inputs = {chain.front().value};
+  ElementwiseAttributes attributes;
+  attributes.steps = static_cast<int32_t>(chain.size());
+  for (size_t k = 0; k < chain.size(); ++k) {
+    const Op& piece = graph.op(chain[k].op);
+    Activation activation;
+    if (piece.kind == OpKind::kUnary) {
+      const auto unary = piece.attributes.As<UnaryAttributes>();
+      activation = {unary.function, unary.a, unary.b};
+    } else {
+      const auto binary = piece.attributes.As<BinaryAttributes>();
+      const int32_t index = OperandIndex(op, chain[k].operand);
+      attributes.operands[k] = chain[k].is_second ? index : -index;
+      attributes.functions[k] = binary.function;
+      activation = binary.activation;
+    }
+    attributes.activations[k] = activation.function;
+    attributes.a[k] = activation.a;
+    attributes.b[k] = activation.b;
+  }
+  op.attributes = Attributes(attributes);
+  return op;
+}
+
+/// Why the ops are better left apart, or an empty text.
+std::string WhyNot(const Graph& graph, const std::vector<Step>& chain, const Op& elementwise,
+                   const PassContext& context) {
+  if (!context.has_fast_kernel || !context.has_fast_kernel(graph, elementwise)) {
+    return "no fast kernel computes its chain of elementwise ops as one op";
+  }
+  if (!context.why_worse_kernel) return "";
+  for (const Step& step : chain) {
+    std::string reason = context.why_worse_kernel(graph, graph.op(step.op), elementwise);
+    if (!reason.empty()) return reason;
+  }
+  return "";
+}
+
+}  // namespace
+
+Status FuseElementwise(Graph& graph, PassContext& context) {
+  std::vector<OpId> order = graph.OpOrder();
+  std::reverse(order.begin(), order.end());
+  std::set<OpId> declined;  // with the chain that they are part of
+  for (const OpId id : order) {
+    if (!graph.IsOp(id) || !IsStep(graph, id) || declined.count(id) != 0) continue;
+    const std::vector<Step> chain = ChainTo(graph, id);
+    if (chain.size() < 2) continue;
+    Op elementwise = ElementwiseOf(graph, chain);
+    const std::string reason = WhyNot(graph, chain, elementwise, context);
+    if (!reason.empty()) {
+      Decline(graph, id, reason, context.report);
+      for (const Step& step : chain) declined.insert(step.op);
+      continue;
+    }
+    for (const Step& step : chain) {
+      if (step.op != id) RecordFusion(graph, id, step.op);
+    }
+    Op& op = graph.MutableOp(id);
+    op.kind = elementwise.kind;
+    op.attributes = elementwise.attributes;
+    op.inputs = std::move(elementwise.inputs);
+    EraseIfUnread(graph, chain[chain.size() - 2].op);
+    ++context.report.changed;
+  }
+  return {};
+}
+
+}  // namespace tenon::converter

@@ -1,0 +1,142 @@
+#include <string>
+
+#include "converter/passes/passes.hpp"
+#include "tests/unit/converter/passes/pass_testing.hpp"
+
+namespace tenon::converter {
+namespace {
+
+/// As where a fast kernel runs steps on images of up to 64 channels.
+Status FuseWithKernel(Graph& graph, PassContext& context) {
+  context.has_fast_kernel = [](const Graph& asked, const Op& op) {
+    return op.kind == OpKind::kElementwise && asked.tensor(op.inputs[0]).shape[1] <= 64;
+  };
+  return FuseElementwise(graph, context);
+}
+
+const Pass kFuseElementwise = {"fuse-elementwise", FuseWithKernel};
+
+const std::string kInputs =
+    "graph g\n"
+    "input %x: f32[1,8,4,4]\n"
+    "input %z: f32[1,8,4,4]\n"
+    "input %v: f32[1,8,4,4]\n"
+    "const %s: f32[8,1,1] = random(1)\n"
+    "const %t: f32[8,1,1] = random(2)\n"
+    "const %n: f32[] = [2]\n";
+
+std::string Fused(const std::string& ops) { return RunOn(kFuseElementwise, kInputs + ops).text; }
+
+bool Has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+bool IsFused(const std::string& ops) { return Has(Fused(ops), "= elementwise("); }
+
+TEST_CASE("FuseElementwise: a scale, a shift and a function become one op") {
+  const std::string text = Fused(
+      "%a = binary(%x, %s) {function=mul}\n"
+      "%b = binary(%t, %a) {activation=clip, activation_b=6}\n"
+      "%y = unary(%b) {function=tanh}\n"
+      "output %y\n");
+  CHECK(Has(text,
+            "%y: f32[1,8,4,4] = elementwise(%x, %s, %t) {operands=[1,-2,0], "
+            "functions=[mul,add,add], activations=[identity,clip,tanh], a=[0,0,0], b=[0,6,0]}"));
+  CHECK_FALSE(Has(text, "binary("));
+  CHECK_FALSE(Has(text, "unary("));
+}
+
+TEST_CASE(
+    "FuseElementwise: x itself may be an operand, and an operand is one input however often") {
+  CHECK(Has(Fused("%a = binary(%x, %x) {function=mul}\n"
+                  "%b = binary(%a, %s)\n"
+                  "%y = binary(%b, %s) {function=sub}\n"
+                  "output %y\n"),
+            "elementwise(%x, %x, %s) {operands=[1,2,2],"));
+  CHECK(Has(Fused("%a = binary(%x, %n)\n"
+                  "%y = binary(%x, %a) {function=mul}\n"
+                  "output %y\n"),
+            "elementwise(%x, %n, %x) {operands=[1,-2],"));
+}
+
+TEST_CASE("FuseElementwise: no more steps than the op has, and then another op") {
+  std::string ops = "%a0 = unary(%x) {function=tanh}\n";
+  for (int i = 1; i < 15; ++i) {
+    ops += "%a" + std::to_string(i) + " = unary(%a" + std::to_string(i - 1) + ") {function=tanh}\n";
+  }
+  const std::string text = Fused(ops + "output %a14\n");
+  CHECK(Has(text, "%a2: f32[1,8,4,4] = elementwise(%x) {operands=[0,0,0],"));
+  CHECK(Has(text, "%a14: f32[1,8,4,4] = elementwise(%a2) {operands=[0,0,0,0,0,0,0,0,0,0,0,0],"));
+  CHECK_FALSE(Has(text, "unary("));
+}
+
+TEST_CASE("FuseElementwise: results that others read, or that are an output, end a chain") {
+  const std::string chain =
+      "%a = binary(%x, %s) {function=mul}\n"
+      "%y = binary(%a, %t)\n"
+      "output %y\n";
+  CHECK(IsFused(chain));
+  CHECK_FALSE(IsFused(chain + "output %a\n"));
+  CHECK_FALSE(IsFused(chain + "%r = reduce(%a) {axes_mask=12}\noutput %r\n"));
+}
+
+TEST_CASE("FuseElementwise: ops by themselves, other types, comparisons and growing results stay") {
+  CHECK_FALSE(IsFused("%y = binary(%x, %s)\noutput %y\n"));
+  CHECK_FALSE(
+      IsFused("%a = binary(%x, %s) {function=less}\n"
+              "%y = unary(%a) {function=not}\noutput %y\n"));
+  CHECK_FALSE(
+      IsFused("input %i: i32[8,1]\nconst %j: i32[] = [3]\n"
+              "%a = binary(%i, %j)\n%y = unary(%a) {function=neg}\noutput %y\n"));
+  // A step keeps its value's shape: the chain begins behind the one that makes it larger.
+  CHECK_FALSE(
+      IsFused("input %u: f32[1,1,4,1]\n"
+              "%a = unary(%u) {function=tanh}\n%y = binary(%a, %s)\noutput %y\n"));
+  CHECK(Has(Fused("input %u: f32[1,1,4,1]\n"
+                  "%a = unary(%u) {function=tanh}\n%b = binary(%a, %s)\n"
+                  "%y = binary(%b, %t) {function=mul}\noutput %y\n"),
+            "%y: f32[1,8,4,1] = binary(%b, %t)"));
+}
+
+TEST_CASE("FuseElementwise: one large operand, since two would wait for each other in memory") {
+  CHECK(IsFused("%a = binary(%x, %z)\n%y = binary(%a, %s) {function=mul}\noutput %y\n"));
+  CHECK(IsFused("%a = binary(%x, %s)\n%y = binary(%z, %a) {function=mul}\noutput %y\n"));
+  CHECK_FALSE(IsFused("%a = binary(%x, %z)\n%y = binary(%a, %v) {function=mul}\noutput %y\n"));
+  // x is there anyway, and what several steps read waits once.
+  CHECK(Has(Fused("%a = binary(%x, %x) {function=mul}\n%b = binary(%a, %z)\n"
+                  "%c = binary(%x, %b)\n%y = binary(%c, %z) {function=mul}\noutput %y\n"),
+            "elementwise(%x, %x, %z) {operands=[1,2,-1,2],"));
+  // The last steps are one op where all of them cannot be.
+  CHECK(Has(Fused("%a = binary(%x, %v) {function=mul}\n%b = binary(%a, %z)\n"
+                  "%y = unary(%b) {function=tanh}\noutput %y\n"),
+            "elementwise(%a, %z) {operands=[1,0],"));
+}
+
+TEST_CASE("FuseElementwise: without a fast kernel the pieces stay, and the report says so") {
+  const std::string reason = "no fast kernel computes its chain of elementwise ops as one op";
+  CheckDeclined(kFuseElementwise,
+                "graph g\n"
+                "input %x: f32[1,65]\n"
+                "%a = unary(%x) {function=tanh}\n"
+                "%b = unary(%a) {function=exp}\n"
+                "%y = unary(%b) {function=log}\n"
+                "output %y\n",
+                "y", reason);
+}
+
+TEST_CASE("FuseElementwise: a piece whose own kernel is better keeps all apart") {
+  const Pass pass = {"fuse-elementwise", [](Graph& graph, PassContext& context) {
+                       context.why_worse_kernel = [](const Graph&, const Op& before, const Op&) {
+                         return before.kind == OpKind::kUnary ? "elsewhere" : "";
+                       };
+                       return FuseWithKernel(graph, context);
+                     }};
+  const std::string ops =
+      "%a = unary(%x) {function=tanh}\n"
+      "%y = binary(%a, %s)\n"
+      "output %y\n";
+  CheckDeclined(pass, kInputs + ops, "y", "elsewhere");
+}
+
+}  // namespace
+}  // namespace tenon::converter
