@@ -59,10 +59,14 @@ Step StepOf(const Graph& graph, OpId id) {
   return step;
 }
 
-/// Returns true for an operand that takes about as much memory as the values.
+/// Operands of fewer bytes may wait for each other: that costs less than the start of an op.
+constexpr int64_t kFewBytes = 16 << 10;
+
+/// Returns true for an operand that takes about as much memory as the values, and not little.
 bool IsLargeOperand(const Graph& graph, const Step& step) {
   if (step.operand == kNone || graph.tensor(step.operand).IsConstant()) return false;
-  return 2 * graph.tensor(step.operand).ByteSize() > graph.tensor(step.value).ByteSize();
+  const int64_t bytes = graph.tensor(step.operand).ByteSize();
+  return bytes > kFewBytes && 2 * bytes > graph.tensor(step.value).ByteSize();
 }
 
 /// Returns how many of the last steps of a chain may be one op: those with at most one large

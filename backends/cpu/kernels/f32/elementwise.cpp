@@ -23,24 +23,32 @@ struct TileRows {
   int64_t stride;
 };
 
+/// `kOperands`: y, x, and the operands; loops over few are set up faster.
+template <int kOperands>
 class Elementwise {
  public:
   explicit Elementwise(const KernelCall& call)
       : op_(call.op),
         attributes_(call.op.AttributesAs<ElementwiseAttributes>()),
         routines_(*static_cast<const Routines*>(call.state)),
-        nest_(portable::StepLoops(call.op)),
+        nest_(portable::StepLoops<kOperands>(call.op)),
         columns_(nest_.RowLength()),
         rows_(nest_.rank < 2 ? 1 : nest_.dims[nest_.rank - 2]),
-        tile_columns_(columns_ < kTileFloats ? columns_ : kTileFloats),
-        tile_rows_(rows_ < kTileFloats / tile_columns_ ? rows_ : kTileFloats / tile_columns_),
-        column_tiles_((columns_ + tile_columns_ - 1) / tile_columns_),
-        row_tiles_((rows_ + tile_rows_ - 1) / tile_rows_) {}
+        tile_columns_(columns_),
+        tile_rows_(rows_) {
+    // One tile needs no divisions, which would take as long as its work where tensors are small.
+    if (int64_t{rows_} * columns_ <= kTileFloats) return;
+    tile_columns_ = columns_ < kTileFloats ? columns_ : kTileFloats;
+    const int most_rows = kTileFloats / tile_columns_;
+    tile_rows_ = rows_ < most_rows ? rows_ : most_rows;
+    column_tiles_ = (columns_ + tile_columns_ - 1) / tile_columns_;
+    row_tiles_ = (rows_ + tile_rows_ - 1) / tile_rows_;
+  }
 
   void Run(const ParallelRunner* parallel) const {
     const int64_t elements = op_.Output().Elements();
-    const int64_t planes = elements / (int64_t{rows_} * columns_);
-    const auto tiles = static_cast<int>(planes * row_tiles_ * column_tiles_);
+    int tiles = row_tiles_ * column_tiles_;
+    for (int k = 0; k + 2 < nest_.rank; ++k) tiles *= nest_.dims[k];
     ParallelFor(elements < kSmallElements ? nullptr : parallel, tiles, [&](int begin, int end) {
       for (int tile = begin; tile < end; ++tile) RunTile(tile);
     });
@@ -53,6 +61,7 @@ class Elementwise {
 
   /// Where a tile of an operand begins, in floats.
   [[nodiscard]] int64_t OffsetOf(int tile, int operand) const {
+    if (tile == 0) return 0;
     const int64_t column = int64_t{tile % column_tiles_} * tile_columns_;
     tile /= column_tiles_;
     const int64_t row = int64_t{tile % row_tiles_} * tile_rows_;
@@ -72,8 +81,8 @@ class Elementwise {
   }
 
   void RunTile(int tile) const {
-    const int first_column = tile % column_tiles_ * tile_columns_;
-    const int first_row = tile / column_tiles_ % row_tiles_ * tile_rows_;
+    const int first_column = tile == 0 ? 0 : tile % column_tiles_ * tile_columns_;
+    const int first_row = tile == 0 ? 0 : tile / column_tiles_ % row_tiles_ * tile_rows_;
     const int columns =
         columns_ - first_column < tile_columns_ ? columns_ - first_column : tile_columns_;
     const int rows = rows_ - first_row < tile_rows_ ? rows_ - first_row : tile_rows_;
@@ -136,8 +145,24 @@ class Elementwise {
     }
   }
 
+  /// Returns the exponent of a step whose powers are products and roots, or 0: the row of such a
+  /// function reads no operand.
+  [[nodiscard]] float ExponentOf(int step) const {
+    if (attributes_.functions[step] != BinaryFunction::kPow || attributes_.operands[step] < 0) {
+      return 0.0F;
+    }
+    const TensorView& operand = op_.Input(attributes_.InputOf(step));
+    if (operand.Elements() != 1) return 0.0F;
+    const float exponent = *operand.As<const float>();
+    return portable::FindPowerRow(exponent) != nullptr ? exponent : 0.0F;
+  }
+
   void Join(int step, const TileRows& values, TileRows other, JoinCall& call) const {
-    const BinaryFunction function = attributes_.functions[step];
+    BinaryFunction function = attributes_.functions[step];
+    if (const float exponent = ExponentOf(step); exponent != 0.0F) {
+      other = values;
+      if (exponent == 2.0F) function = BinaryFunction::kMul;
+    }
     const bool is_second = attributes_.operands[step] > 0;
     const bool is_vector = function != BinaryFunction::kPow && function != BinaryFunction::kMod &&
                            function != BinaryFunction::kFmod;
@@ -219,19 +244,24 @@ class Elementwise {
   const OpCall& op_;
   const ElementwiseAttributes& attributes_;
   const Routines& routines_;
-  portable::StepNest nest_;
+  LoopNest<kOperands> nest_;
   int columns_;  ///< of the innermost two loops
   int rows_;
   int tile_columns_;
   int tile_rows_;
-  int column_tiles_;
-  int row_tiles_;
+  int column_tiles_ = 1;
+  int row_tiles_ = 1;
 };
 
 }  // namespace
 
 Status ElementwiseRun(const KernelCall& call) {
-  Elementwise(call).Run(call.parallel);
+  constexpr int kFewOperands = 4;
+  if (call.op.InputCount() < kFewOperands) {
+    Elementwise<kFewOperands>(call).Run(call.parallel);
+  } else {
+    Elementwise<portable::kStepOperands>(call).Run(call.parallel);
+  }
   return OkStatus();
 }
 

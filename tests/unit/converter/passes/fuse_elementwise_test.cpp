@@ -18,9 +18,9 @@ const Pass kFuseElementwise = {"fuse-elementwise", FuseWithKernel};
 
 const std::string kInputs =
     "graph g\n"
-    "input %x: f32[1,8,4,4]\n"
-    "input %z: f32[1,8,4,4]\n"
-    "input %v: f32[1,8,4,4]\n"
+    "input %x: f32[1,8,32,32]\n"
+    "input %z: f32[1,8,32,32]\n"
+    "input %v: f32[1,8,32,32]\n"
     "const %s: f32[8,1,1] = random(1)\n"
     "const %t: f32[8,1,1] = random(2)\n"
     "const %n: f32[] = [2]\n";
@@ -40,7 +40,7 @@ TEST_CASE("FuseElementwise: a scale, a shift and a function become one op") {
       "%y = unary(%b) {function=tanh}\n"
       "output %y\n");
   CHECK(Has(text,
-            "%y: f32[1,8,4,4] = elementwise(%x, %s, %t) {operands=[1,-2,0], "
+            "%y: f32[1,8,32,32] = elementwise(%x, %s, %t) {operands=[1,-2,0], "
             "functions=[mul,add,add], activations=[identity,clip,tanh], a=[0,0,0], b=[0,6,0]}"));
   CHECK_FALSE(Has(text, "binary("));
   CHECK_FALSE(Has(text, "unary("));
@@ -65,8 +65,8 @@ TEST_CASE("FuseElementwise: no more steps than the op has, and then another op")
     ops += "%a" + std::to_string(i) + " = unary(%a" + std::to_string(i - 1) + ") {function=tanh}\n";
   }
   const std::string text = Fused(ops + "output %a14\n");
-  CHECK(Has(text, "%a2: f32[1,8,4,4] = elementwise(%x) {operands=[0,0,0],"));
-  CHECK(Has(text, "%a14: f32[1,8,4,4] = elementwise(%a2) {operands=[0,0,0,0,0,0,0,0,0,0,0,0],"));
+  CHECK(Has(text, "%a2: f32[1,8,32,32] = elementwise(%x) {operands=[0,0,0],"));
+  CHECK(Has(text, "%a14: f32[1,8,32,32] = elementwise(%a2) {operands=[0,0,0,0,0,0,0,0,0,0,0,0],"));
   CHECK_FALSE(Has(text, "unary("));
 }
 
@@ -98,10 +98,15 @@ TEST_CASE("FuseElementwise: ops by themselves, other types, comparisons and grow
             "%y: f32[1,8,4,1] = binary(%b, %t)"));
 }
 
-TEST_CASE("FuseElementwise: one large operand, since two would wait for each other in memory") {
+TEST_CASE(
+    "FuseElementwise: one large operand, since two would wait for each other in memory; small ones "
+    "may") {
   CHECK(IsFused("%a = binary(%x, %z)\n%y = binary(%a, %s) {function=mul}\noutput %y\n"));
   CHECK(IsFused("%a = binary(%x, %s)\n%y = binary(%z, %a) {function=mul}\noutput %y\n"));
   CHECK_FALSE(IsFused("%a = binary(%x, %z)\n%y = binary(%a, %v) {function=mul}\noutput %y\n"));
+  CHECK(
+      IsFused("input %p: f32[1,8,4,4]\ninput %q: f32[1,8,4,4]\ninput %r: f32[1,8,4,4]\n"
+              "%a = binary(%p, %q)\n%y = binary(%a, %r) {function=mul}\noutput %y\n"));
   // x is there anyway, and what several steps read waits once.
   CHECK(Has(Fused("%a = binary(%x, %x) {function=mul}\n%b = binary(%a, %z)\n"
                   "%c = binary(%x, %b)\n%y = binary(%c, %z) {function=mul}\noutput %y\n"),

@@ -61,7 +61,7 @@ TEST_CASE("Elementwise: steps read inputs that are there") {
 
 TEST_CASE("Elementwise: 1 to 12 steps, and what stands beyond them means nothing") {
   ElementwiseAttributes attributes = StepsOf({1});
-  for (const int32_t steps : {0, -1, 13, INT32_MAX, INT32_MIN}) {
+  for (const int32_t steps : std::vector<int32_t>{0, -1, 13, INT32_MAX, INT32_MIN}) {
     attributes.steps = steps;
     CHECK(TypeOf(attributes) == "error: there are 1 to 12 steps, not " + std::to_string(steps));
   }

@@ -51,7 +51,7 @@ class Steps {
 Status ElementwiseRun(const KernelCall& call) {
   const OpCall& op = call.op;
   if (op.Output().Elements() == 0) return OkStatus();
-  StepNest nest = StepLoops(op);
+  LoopNest<kStepOperands> nest = StepLoops<kStepOperands>(op);
   Cursor<kStepOperands> start = {{op.Output().As<char>()}};
   ptrdiff_t strides[kStepOperands];
   for (int i = 0; i < kStepOperands; ++i) {

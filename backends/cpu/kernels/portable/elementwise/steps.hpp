@@ -12,7 +12,6 @@ namespace tenon::cpu::portable {
 
 /// y, x, and the operands of all steps: operand 1 + i of the loops is the op's input i.
 inline constexpr int kStepOperands = 2 + kMostElementwiseSteps;
-using StepNest = LoopNest<kStepOperands>;
 
 /// Returns the element stride of input `input` along dimension `axis` of y; 0 where it is absent.
 [[nodiscard]] inline ptrdiff_t StepStride(const OpCall& op, size_t input, int axis) {
@@ -21,18 +20,19 @@ using StepNest = LoopNest<kStepOperands>;
 }
 
 template <size_t... Inputs>
-void AddStepLoop(const OpCall& op, int axis, StepNest& nest,
+void AddStepLoop(const OpCall& op, int axis, LoopNest<1 + sizeof...(Inputs)>& nest,
                  std::index_sequence<Inputs...> /*inputs*/) {
   const TensorView& y = op.Output();
   nest.Add(y.dims[axis], y.strides[axis], StepStride(op, Inputs, axis)...);
 }
 
-/// Returns the loops over all operands, simplified and with rows as long as may be; strides are in
-/// elements.
-[[nodiscard]] inline StepNest StepLoops(const OpCall& op) {
-  StepNest nest;
+/// Returns the loops over the first operands, which must be all that there are, simplified and with
+/// rows as long as may be; strides are in elements.
+template <int kOperands>
+[[nodiscard]] LoopNest<kOperands> StepLoops(const OpCall& op) {
+  LoopNest<kOperands> nest;
   for (int axis = 0; axis < op.Output().rank; ++axis) {
-    AddStepLoop(op, axis, nest, std::make_index_sequence<kStepOperands - 1>());
+    AddStepLoop(op, axis, nest, std::make_index_sequence<kOperands - 1>());
   }
   nest.Simplify();
   nest.LengthenRows();
