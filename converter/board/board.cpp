@@ -44,7 +44,11 @@ void ReadRates(ObjectReader& reader, Unit& unit) {
   }
   reader.Optional("portable_multiply_accumulates_per_second",
                   unit.portable_multiply_accumulates_per_second);
+  reader.Optional("depthwise_multiply_accumulates_per_second",
+                  unit.depthwise_multiply_accumulates_per_second);
   CheckRates(reader, "multiply_accumulates_per_second", unit.multiply_accumulates_per_second);
+  CheckRates(reader, "depthwise_multiply_accumulates_per_second",
+             unit.depthwise_multiply_accumulates_per_second);
   CheckRates(reader, "portable_multiply_accumulates_per_second",
              unit.portable_multiply_accumulates_per_second);
   reader.Optional("moved_elements_per_second", unit.moved_elements_per_second);
@@ -68,6 +72,8 @@ void ReadUnit(ObjectReader& reader, Unit& unit) {
   reader.Optional("runs_from", unit.runs_from);
   reader.Optional("port_bytes_per_second", unit.port_bytes_per_second);
   reader.Optional("cache_bytes_per_thread", unit.cache_bytes_per_thread);
+  reader.Optional("shared_cache_bytes", unit.shared_cache_bytes);
+  reader.Optional("shared_cache_bytes_per_second", unit.shared_cache_bytes_per_second);
   reader.OptionalObject("accelerator", [&](ObjectReader& object) {
     ReadAccelerator(object, unit.accelerator.emplace());
   });
@@ -92,6 +98,10 @@ void ReadUnit(ObjectReader& reader, Unit& unit) {
                 "has a 'depthwise_fraction' that is not above 0 and at most 1");
   reader.FailIf(unit.port_bytes_per_second < 0, "has a 'port_bytes_per_second' below 0");
   reader.FailIf(unit.cache_bytes_per_thread < 0, "has 'cache_bytes_per_thread' below 0");
+  reader.FailIf(unit.shared_cache_bytes < 0 || unit.shared_cache_bytes_per_second < 0 ||
+                    (unit.shared_cache_bytes > 0) != (unit.shared_cache_bytes_per_second > 0),
+                "must have both 'shared_cache_bytes' and 'shared_cache_bytes_per_second', above 0, "
+                "or neither");
   for (const std::string& op : unit.ops) {
     if (FindOpRow(op.c_str()) == nullptr) {
       reader.Fail(fmt::format("has the unknown op kind '{}' in 'ops'", op));

@@ -40,6 +40,12 @@ struct Unit {
   double moved_elements_per_second = 0;
   /// Rate of depthwise convolutions as a fraction of the rate of others.
   double depthwise_fraction = 1;
+  /// Rates of depthwise convolutions, by dtype name, where that fraction does not hold.
+  std::map<std::string, double> depthwise_multiply_accumulates_per_second = {};
+  /// The last cache before memory, as one thread finds it: what is used again in the next run stays
+  /// there as far as it fits, and is read and written at this rate. 0: none.
+  int64_t shared_cache_bytes = 0;
+  double shared_cache_bytes_per_second = 0;
   /// Op kinds that run here ("conv", "matmul", ...); empty: every kind. An op runs on the first
   /// unit of its backend that lists it. A unit of kind "dma" runs copies between memory spaces
   /// only.

@@ -28,17 +28,49 @@ bool IsPortable(const Op& op) {
   return caps != nullptr && caps->portable;
 }
 
+/// Returns true for kernels of processors with an operating system, whose register tiles these
+/// facts are about.
+bool HasRegisterTiles(const Op& op) {
+  const OpTraits& traits = TraitsOf(op.kind);
+  const KernelCaps* caps = CpuCapsOf(op);
+  return (traits.convolution || traits.matrix_product) && caps != nullptr && !caps->firmware;
+}
+
+/// Returns true for products of the CPU's vector kernels that add a bias and clamp while the sums
+/// are in registers, which takes no time beside the products; other functions pass over the
+/// outputs.
+bool EndsInRegisters(const Op& op) {
+  const OpTraits& traits = TraitsOf(op.kind);
+  if (!HasRegisterTiles(op)) return false;
+  if (traits.activation_offset < 0) return true;
+  switch (op.attributes.Member<Activation>(traits.activation_offset).function) {
+    case UnaryFunction::kIdentity:
+    case UnaryFunction::kRelu:
+    case UnaryFunction::kClip:
+      return true;
+    default:
+      return false;
+  }
+}
+
 /// Returns the share of a register tile's columns that are outputs: the CPU's vector kernels
 /// compute groups of 16 channels, and fewer take as long.
 double ShareOfColumns(const Graph& graph, const Op& op) {
-  if (!TraitsOf(op.kind).IsFloatGemm() || CpuCapsOf(op) == nullptr || IsPortable(op)) return 1.0;
+  if (!HasRegisterTiles(op)) return 1.0;
   constexpr int64_t kColumns = 16;
-  const Shape& y = graph.tensor(op.outputs[0]).shape;
   const bool convolution = TraitsOf(op.kind).convolution;
+  const Shape& y = graph.tensor(op.outputs[0]).shape;
   const int64_t group = convolution ? op.attributes.As<ConvAttributes>().group : 1;
   const int64_t outputs = y[convolution ? 1 : y.rank - 1] / group;
   if (outputs <= 0) return 1.0;
   return static_cast<double>(outputs) / static_cast<double>(RoundUp<int64_t>(outputs, kColumns));
+}
+
+/// Returns the rate that the board gives for the dtype, bytes of either sign having one; 0: none.
+double RateOf(const std::map<std::string, double>& rates, DType dtype) {
+  auto rate = rates.find(DTypeName(dtype));
+  if (rate == rates.end() && dtype == DType::kU8) rate = rates.find(DTypeName(DType::kI8));
+  return rate == rates.end() ? 0.0 : rate->second;
 }
 
 /// Returns the rate of one thread.
@@ -50,12 +82,43 @@ double MultiplyAccumulateRate(const Graph& graph, const Op& op, const Unit& unit
     const auto rate = portable.find(DTypeName(dtype));
     if (rate != portable.end()) return rate->second;
   }
-  auto rate = rates.find(DTypeName(dtype));
-  if (rate == rates.end() && dtype == DType::kU8) rate = rates.find(DTypeName(DType::kI8));
-  if (rate == rates.end()) rate = rates.find(DTypeName(DType::kF32));
-  if (rate == rates.end()) return unit.elementary_ops_per_second / 2;
-  const double of_columns = unit.kind == "cpu" ? ShareOfColumns(graph, op) : 1.0;
-  return rate->second * (IsDepthwise(graph, op) ? unit.depthwise_fraction : of_columns);
+  double rate = RateOf(rates, dtype);
+  if (rate == 0) rate = RateOf(rates, DType::kF32);
+  if (rate == 0) return unit.elementary_ops_per_second / 2;
+  if (IsDepthwise(graph, op)) {
+    const double own = RateOf(unit.depthwise_multiply_accumulates_per_second, dtype);
+    return own > 0 ? own : rate * unit.depthwise_fraction;
+  }
+  return unit.kind == "cpu" ? rate * ShareOfColumns(graph, op) : rate;
+}
+
+/// Returns the share of `footprint` bytes, all of which every run uses, that the unit's last cache
+/// has no room for.
+double ShareInMemory(const Unit& unit, int64_t footprint) {
+  if (footprint <= unit.shared_cache_bytes) return 0.0;
+  return 1.0 - static_cast<double>(unit.shared_cache_bytes) / static_cast<double>(footprint);
+}
+
+/// Moves what a last cache holds from the port's bytes to the time that reading it takes, which
+/// goes on beside the arithmetic. Returns that time; `constants` are those bytes of them that come
+/// from constants, of which memory gives `constant_rate` a second, or as the port where that is 0.
+Picoseconds TakeCached(const Graph& graph, const Unit& unit, int64_t constants,
+                       double constant_rate, int64_t& bytes) {
+  const double cache = unit.shared_cache_bytes_per_second;
+  const double constants_far = ShareInMemory(unit, graph.ConstantBytesAtMost());
+  const double others_far = ShareInMemory(unit, bytes);
+  const auto others = static_cast<double>(bytes - constants);
+  const auto of_constants = static_cast<double>(constants);
+  double far = others * others_far;
+  double near = others * (1 - others_far) + of_constants * (1 - constants_far);
+  Picoseconds time = 0;
+  if (constant_rate > 0) {
+    time = TimeAtRate(of_constants * constants_far, constant_rate);
+  } else {
+    far += of_constants * constants_far;
+  }
+  bytes = static_cast<int64_t>(far);
+  return time + TimeAtRate(near, cache);
 }
 
 /// Returns the rate of one thread.
@@ -153,17 +216,21 @@ OpTime AnalyticCostModel::TimeOf(const Graph& graph, const Op& op, const Unit& u
                               MultiplyAccumulateRate(graph, op, unit) * threads);
   }
   // A matrix unit applies bias and activation of a convolution in its epilogue.
-  const bool on_the_way_out = work.multiply_accumulates > 0 && unit.kind != "cpu" &&
-                              !unit.multiply_accumulates_per_second.empty();
+  const bool on_the_way_out = work.multiply_accumulates > 0 &&
+                              !unit.multiply_accumulates_per_second.empty() &&
+                              (unit.kind != "cpu" || EndsInRegisters(op));
   if (!on_the_way_out) {
     time.compute +=
         TimeAtRate(static_cast<double>(work.elementary_ops), ElementaryRate(op, unit) * threads);
   }
+  // A gather or slice of a constant reads only part of it.
+  const int64_t constants = std::min(ConstantBytes(graph, op), work.bytes_read);
   // A device with memory of its own keeps its constants there.
   const bool keeps_constants = unit.kind != "cpu" && unit.port_bytes_per_second > 0;
-  if (constant_bytes_per_second_ > 0 && !keeps_constants) {
-    // A gather or slice of a constant reads only part of it.
-    const int64_t constants = std::min(ConstantBytes(graph, op), work.bytes_read);
+  if (unit.shared_cache_bytes > 0) {
+    time.compute = std::max(
+        time.compute, TakeCached(graph, unit, constants, constant_bytes_per_second_, time.bytes));
+  } else if (constant_bytes_per_second_ > 0 && !keeps_constants) {
     time.bytes -= constants;
     time.compute = std::max(time.compute,
                             TimeAtRate(static_cast<double>(constants), constant_bytes_per_second_));

@@ -35,14 +35,16 @@ class CostModel {
 /// per thread, and a run has `threads` of them, or as many as the unit allows if that is less.
 ///
 /// Multiply-accumulates have the rate of input 0's dtype, that of f32 where the unit gives none, or
-/// else half the elementary rate; depthwise convolutions have `depthwise_fraction` of it; portable
-/// kernels have the rate that the unit gives for those, where it does. A chosen kernel of the CPU
-/// for floats computes outputs in groups of 16: fewer take as long. The time of elementary ops is
-/// added, except for those fused into an op with multiply-accumulates on a unit that is no CPU
-/// and has rates for them: it applies bias and activation in its epilogue. For copies between
-/// memory spaces use TransferTime: the graph does not say where tensors are. On an accelerator
-/// whose segments are code, ops take the cycles that its code generator predicts, and of their maps
-/// only those that leave the segment are read and written.
+/// else half the elementary rate; depthwise convolutions have a rate of their own or
+/// `depthwise_fraction` of it; portable kernels have the rate that the unit gives for those, where
+/// it does. A chosen vector kernel of the CPU computes outputs in groups of 16: fewer take as long;
+/// What the unit's last cache has room for, of all constants and of an op's other operands, comes
+/// at the cache's rate. The time of elementary ops is added, except for those fused into an op with
+/// multiply-accumulates on a unit that is no CPU and has rates for them, which applies bias and
+/// activation in its epilogue, and for a bias and a clamp in the registers of the CPU's vector
+/// kernels. For copies between memory spaces use TransferTime: the graph does not say where tensors
+/// are. On an accelerator whose segments are code, ops take the cycles that its code generator
+/// predicts, and of their maps only those that leave the segment are read and written.
 class AnalyticCostModel final : public CostModel {
  public:
   explicit AnalyticCostModel(int threads = 1) : threads_(threads) {}

@@ -4,6 +4,8 @@
   prediction_errors.py TENON BOARD MODEL...                      from the board file alone
   prediction_errors.py TENON BOARD --profile FILE.json MODEL...  from a profile of this machine
 
+A model may be followed, in the same argument, by options of convert: 'a.onnx --shape x=1x576'.
+
 Converts each model, measures the plan on one thread, and prints the latency's relative error and
 Kendall's tau over the ops that are predicted (pairs whose measured times differ by more than a
 tenth). Times are the smallest medians of several rounds, in which the models take turns.
@@ -12,12 +14,13 @@ import argparse
 import itertools
 import json
 import pathlib
+import shlex
 import subprocess
 import tempfile
 
 
 def convert(arguments, model, plan):
-    command = [arguments.tenon, "convert", model, "-o", plan, "--board", arguments.board, "--batch", "1", "-q"]
+    command = [arguments.tenon, "convert", *shlex.split(model), "-o", plan, "--board", arguments.board, "--batch", "1", "-q"]
     if arguments.profile:
         command += ["--profile", arguments.profile]
     report = pathlib.Path(plan).with_suffix(".json")
@@ -73,7 +76,7 @@ def main():
         pairs = [(op["ms"], op["predicted_ms"]) for op in parts if op["predicted_ms"] is not None]
         errors.append(guess / real - 1)
         taus.append(kendall_tau(pairs))
-        name = "/".join(pathlib.Path(model).with_suffix("").parts[-2:])
+        name = "/".join(pathlib.Path(shlex.split(model)[0]).with_suffix("").parts[-2:])
         print(f"| {name} | {len(parts)} | {real:.3g} | {guess:.3g} | {100 * errors[-1]:+.0f} % | {taus[-1]:.3f} |")
     mean = sum(map(abs, errors)) / len(errors)
     print(f"| **mean** | | | | {100 * mean:.1f} % | {sum(taus) / len(taus):.3f} |")

@@ -444,8 +444,8 @@ class Boards(CliTest):
     def test_there_is_one_line_for_each_board_and_a_plan_for_each_runs_here(self):
         lines = self.done("boards").splitlines()
         names = [line.split()[0] for line in lines]
-        self.assertEqual(names, ["cortex-m0plus", "cortex-m33", "cortex-m4", "cortex-m55", "cortex-m7", "kv260", "npu-3unit", "rk3588", "x86-64", "x86-64-fpga",
-                                 "x86-64-gpu", "x86-64-opencl", "x86-64-opencl-fpga"])
+        self.assertEqual(names, ["cortex-m0plus", "cortex-m33", "cortex-m4", "cortex-m55", "cortex-m7", "kv260", "npu-3unit", "rk3588", "x86-64", "x86-64-avx2", "x86-64-avx512",
+                                 "x86-64-fpga", "x86-64-gpu", "x86-64-opencl", "x86-64-opencl-fpga"])
         self.assertIn("dma + matrix + vector; sram 2 MiB, ddr 512 MiB", lines[names.index("npu-3unit")])
         self.write("y.npy", npy("(1, 4)", [1, 0, 3, 0]))
         for name in names:

@@ -297,6 +297,10 @@ TEST_CASE("ParseBoard: a unit's figures and op kinds are checked") {
   CheckRefused(with_unit("multiply_accumulates_per_second", {{"i8", 0}}), "rate for i8");
   CheckRefused(with_unit("portable_multiply_accumulates_per_second", {{"i8", -1}}),
                "rate for i8 of 0 or less in 'portable_multiply_accumulates_per_second'");
+  CheckRefused(with_unit("depthwise_multiply_accumulates_per_second", {{"i8", 0}}),
+               "rate for i8 of 0 or less in 'depthwise_multiply_accumulates_per_second'");
+  CheckRefused(with_unit("shared_cache_bytes", 1024), "'shared_cache_bytes_per_second'");
+  CheckRefused(with_unit("shared_cache_bytes_per_second", -1e9), "'shared_cache_bytes_per_second'");
   CheckRefused(with_unit("moved_elements_per_second", -1), "'moved_elements_per_second'");
   CheckRefused(with_unit("kind", "dma"), "no unit but those of kind \"dma\"");
   CheckRefused(with_unit("runs_from", "flash"), "'runs_from' of 'flash', which is no memory space");

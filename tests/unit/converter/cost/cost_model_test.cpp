@@ -81,6 +81,23 @@ output %y
   CHECK(TimeOf(kProduct, "y", unit).fixed == 500'000);
 }
 
+TEST_CASE("AnalyticCostModel: a vector kernel of the CPU adds and clamps in registers") {
+  const auto time = [](const char* activation, const char* kernel) {
+    return TimeOf(fmt::format("graph g\ninput %x: f32[4,6]\nconst %w: f32[6,16] = random(1)\n"
+                              "const %b: f32[16] = random(2)\n"
+                              "%y = matmul(%x, %w, %b) {{activation={}}}{}\noutput %y\n",
+                              activation, kernel),
+                  "y", RoundUnit("cpu"))
+        .compute;
+  };
+  const Picoseconds product = Picoseconds{4} * 16 * 6 * 1000;
+  CHECK(time("relu", " @cpu/cpu.matmul.vector") == product);
+  CHECK(time("clip", " @cpu/cpu.matmul.vector") == product);
+  CHECK(time("relu", " @cpu/cpu.matmul.portable") == product + 4 * 16 * 5 * 1000);
+  CHECK(time("tanh", " @cpu/cpu.matmul.vector") == product + 4 * 16 * 5 * 1000);
+  CHECK(time("relu", "") == product + 4 * 16 * 5 * 1000);
+}
+
 TEST_CASE("AnalyticCostModel: a matrix unit applies bias and activation on the way out") {
   CHECK(TimeOf(kProduct, "y", RoundUnit("matrix")).compute == kMatMulTime);
 }
@@ -187,6 +204,48 @@ output %full
   CHECK(TimeOf(kConvolutions, "depthwise", unit).compute == taps * 8);
   CHECK(TimeOf(kConvolutions, "grouped", unit).compute == taps * 2);
   CHECK(TimeOf(kConvolutions, "full", unit).compute == taps * 4);
+}
+
+TEST_CASE("AnalyticCostModel: depthwise convolutions of a dtype may have a rate of their own") {
+  constexpr std::string_view kConvolutions = R"(graph g
+input %x: f32[1,4,5,5]
+const %d: f32[4,1,3,3] = random(1)
+%depthwise = conv(%x, %d) {group=4}
+output %depthwise
+)";
+  Unit unit = RoundUnit("cpu");
+  unit.depthwise_fraction = 0.5;
+  unit.depthwise_multiply_accumulates_per_second = {{"i8", 1e8}};
+  const Picoseconds taps = Picoseconds{4} * 9 * 9 * 1000;
+  CHECK(TimeOf(kConvolutions, "depthwise", unit).compute == taps * 2);
+  unit.depthwise_multiply_accumulates_per_second = {{"f32", 0.25e9}};
+  CHECK(TimeOf(kConvolutions, "depthwise", unit).compute == taps * 4);
+}
+
+TEST_CASE("AnalyticCostModel: what the last cache has room for comes at its rate") {
+  Unit unit = RoundUnit("cpu");
+  unit.multiply_accumulates_per_second = {{"f32", 1e15}};
+  unit.elementary_ops_per_second = 1e15;
+  unit.shared_cache_bytes_per_second = 1e9;  // a byte takes 1 ns
+  const int64_t constants = 4 * (48 + 8);
+  const int64_t others = 4 * (24 + 32);
+  unit.shared_cache_bytes = constants + others;
+  OpTime time = TimeOf(kProduct, "y", unit);
+  CHECK(time.bytes == 0);
+  CHECK(time.compute == (constants + others) * 1000);
+  // Half as large a cache: half of the op's bytes, and none of the constants, do not fit.
+  unit.shared_cache_bytes = (constants + others) / 2;
+  time = TimeOf(kProduct, "y", unit);
+  CHECK(time.bytes == others / 2);
+  CHECK(time.compute == (constants + others / 2) * 1000);
+  // Constants from a space of their own come at its bandwidth, as far as they are not cached.
+  Board board = Load("cortex-m55");
+  board.FindSpace("flash")->bandwidth_bytes_per_second = 1e6;  // a byte takes 1 us
+  unit.shared_cache_bytes = constants / 2;
+  const Graph graph = Parse(kProduct);
+  time = AnalyticCostModel(board).TimeOf(graph, ProducerOf(graph, "y"), unit);
+  CHECK(time.bytes == others * 3 / 4);
+  CHECK(time.compute == constants / 2 * 1'000'000 + (constants / 2 + others / 4) * 1000);
 }
 
 TEST_CASE("AnalyticCostModel: a vector kernel takes as long for few outputs as for 16") {
