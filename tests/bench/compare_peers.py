@@ -2,7 +2,7 @@
 """Latency of Tenon beside other engines', model by model, in one run.
 
 usage: compare_peers.py TENON MODELS [--set float|int8|tflite|nets] [--threads 1 2] [--rounds 5]
-           [--seconds 0.5] [--only NAME] [--engines onnxruntime,openvino,mnn,litert]
+           [--seconds 0.5] [--only NAME] [--engines onnxruntime,openvino,mnn,litert] [--cap avx2]
 
 MODELS is the folder of a set's models, or one model file or several, separated by commas; the set `nets`,
 which float_nets.py writes, needs none ("-").
@@ -14,6 +14,7 @@ are printed, so that a noisy machine disturbs all alike. Before, each runs the s
 engine whose outputs are not ONNX Runtime's (or LiteRT's) to 1e-3 of the largest is named and counts
 as no peer. `less identity` takes the time of a model
 that does nothing off each side: what is left of models so small that calling them rules.
+--cap avx2: neither Tenon nor, where it heeds oneDNN's variable, OpenVINO uses AVX-512; the others have no such cap.
 % of roofline: the time that the multiply-accumulates of convolutions and products take at --peak, or
 the weights' bytes at --bandwidth, whichever is longer, over the time measured.
 """
@@ -231,10 +232,13 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.5)
     parser.add_argument("--only", default="")
+    parser.add_argument("--cap", choices=["avx2"])
     parser.add_argument("--peak", type=float, default=55.0,
                         help="10^9 multiply-accumulates a second of one thread")
     parser.add_argument("--bandwidth", type=float, default=20.0, help="GB/s from memory")
     args = parser.parse_args()
+    if args.cap:
+        os.environ.update(TENON_MAX_CPU_ISA=args.cap, ONEDNN_MAX_CPU_ISA=args.cap.upper())
     models, engines = SETS[args.set]
     if args.models.endswith((".onnx", ".tflite")):
         args.set = "tflite" if args.models.endswith(".tflite") else "float"

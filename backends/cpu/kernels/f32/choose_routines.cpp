@@ -2,6 +2,8 @@
 
 #include <cstddef>
 
+#include "backends/cpu/kernels/instruction_cap.hpp"
+
 namespace tenon::cpu::f32 {
 namespace {
 
@@ -18,9 +20,10 @@ Tables FindUsable() {
   Tables tables;
 #if defined(__x86_64__)
   const bool has_avx2 = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
-  const bool has_avx512 =
-      __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
-      __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512bw") != 0;
+  const bool has_avx512 = MayUseAvx512() && __builtin_cpu_supports("avx512f") != 0 &&
+                          __builtin_cpu_supports("avx512vl") != 0 &&
+                          __builtin_cpu_supports("avx512dq") != 0 &&
+                          __builtin_cpu_supports("avx512bw") != 0;
   if (has_avx2 && has_avx512) tables.Add(kAvx512Routines);
   if (has_avx2) tables.Add(kAvx2Routines);
 #elif defined(__aarch64__)

@@ -2,6 +2,8 @@
 
 #include <cstddef>
 
+#include "backends/cpu/kernels/instruction_cap.hpp"
+
 #if defined(__aarch64__) && defined(__linux__)
 #include <sys/auxv.h>
 #endif
@@ -31,9 +33,9 @@ Sets FindUsable() {
 #if defined(__x86_64__)
   const bool has_avx2 = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
   const bool has_avx512 =
-      __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
-      __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
-      __builtin_cpu_supports("avx512vnni") != 0;
+      MayUseAvx512() && __builtin_cpu_supports("avx512f") != 0 &&
+      __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
+      __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vnni") != 0;
   if (has_avx2 && has_avx512) sets.Add(Instructions::kAvx512Vnni);
   if (has_avx2) sets.Add(Instructions::kAvx2);
 #elif defined(__aarch64__)
