@@ -37,7 +37,7 @@ bool FindStages(ProgramCheck& check) {
       const bool has_steps = program.step_count(worker) > 0;
       const uint32_t first = has_steps ? program.step(worker, 0).op : UINT32_MAX;
       if (first >= check.ops) {
-        check.Fail(program.name(), "worker {0} begins with no op: it is of no stage", worker);
+        check.Fail(program.name(), "worker {0} begins with no op, and so is of no stage", worker);
         return false;
       }
       stage = StageOf(check, check.segment[first]);

@@ -23,7 +23,7 @@ TEST_CASE("CheckPlan: the stages of a pipeline are its first workers") {
   CHECK(Says(spec, "the stages of a pipeline are its first workers in order"));
   spec = Pipeline();
   spec.workers.emplace_back();
-  CHECK(Says(spec, "worker 3 begins with no op: it is of no stage"));
+  CHECK(Says(spec, "worker 3 begins with no op, and so is of no stage"));
   spec.stages.push_back(3);  // a stage without steps does no harm
   CHECK(Check(spec) == "");
   spec = Pipeline();
