@@ -106,33 +106,62 @@ int32_t OperandIndex(Op& op, TensorId operand) {
   return index;
 }
 
-/// Returns the op that computes the chain, in the place of its last op.
-Op ElementwiseOf(const Graph& graph, const std::vector<Step>& chain) {
-  Op op = graph.op(chain.back().op);
-  op.kind = OpKind::kElementwise;
-  op.inputs = {chain.front().value};
-  ElementwiseAttributes attributes;
-  attributes.steps = static_cast<int32_t>(chain.size());
-  for (size_t k = 0; k < chain.size(); ++k) {
-    const Op& piece = graph.op(chain[k].op);
-    Activation activation;
-    if (piece.kind == OpKind::kUnary) {
-      const auto unary = piece.attributes.As<UnaryAttributes>();
-      activation = {unary.function, unary.a, unary.b};
-    } else {
-      const auto binary = piece.attributes.As<BinaryAttributes>();
-      const int32_t index = OperandIndex(op, chain[k].operand);
-      attributes.operands[k] = chain[k].is_second ? index : -index;
-      attributes.functions[k] = binary.function;
-      activation = binary.activation;
-    }
-    attributes.activations[k] = activation.function;
-    attributes.a[k] = activation.a;
-    attributes.b[k] = activation.b;
-  }
-  op.attributes = Attributes(attributes);
-  return op;
+/// True if the activation of a binary op would be faster as a step of its own: alone the function
+/// has a fast kernel, which steps use, while behind a binary function portable code computes it.
+bool IsOwnStep(const Graph& graph, const Op& binary, const PassContext& context) {
+  const Activation activation = binary.attributes.As<BinaryAttributes>().activation;
+  if (activation.function == UnaryFunction::kIdentity || !context.has_fast_kernel) return false;
+  Op alone = binary;
+  alone.kind = OpKind::kUnary;
+  alone.inputs = {binary.outputs[0]};
+  alone.attributes = Attributes(UnaryAttributes{activation.function, activation.a, activation.b});
+  return context.has_fast_kernel(graph, alone);
 }
+
+/// Collects the steps of an op in the place of a chain's last op.
+class StepList {
+ public:
+  StepList(const Graph& graph, const std::vector<Step>& chain, const PassContext& context)
+      : op_(graph.op(chain.back().op)) {
+    op_.kind = OpKind::kElementwise;
+    op_.inputs = {chain.front().value};
+    size_t room = size_t{kMostElementwiseSteps} - chain.size();
+    for (const Step& step : chain) {
+      const Op& piece = graph.op(step.op);
+      if (piece.kind == OpKind::kUnary) {
+        const auto unary = piece.attributes.As<UnaryAttributes>();
+        AddUnary({unary.function, unary.a, unary.b});
+        continue;
+      }
+      const bool is_own = room > 0 && IsOwnStep(graph, piece, context);
+      AddBinary(step, piece.attributes.As<BinaryAttributes>(), is_own);
+      if (is_own) --room;
+    }
+    op_.attributes = Attributes(attributes_);
+  }
+
+  [[nodiscard]] int32_t count() const { return attributes_.steps; }
+  [[nodiscard]] Op& op() { return op_; }
+
+ private:
+  void AddUnary(const Activation& activation) {
+    attributes_.activations[attributes_.steps] = activation.function;
+    attributes_.a[attributes_.steps] = activation.a;
+    attributes_.b[attributes_.steps] = activation.b;
+    ++attributes_.steps;
+  }
+
+  void AddBinary(const Step& step, const BinaryAttributes& binary, bool activation_is_own_step) {
+    const int32_t index = OperandIndex(op_, step.operand);
+    attributes_.operands[attributes_.steps] = step.is_second ? index : -index;
+    attributes_.functions[attributes_.steps] = binary.function;
+    AddUnary(activation_is_own_step ? Activation{} : binary.activation);
+    if (activation_is_own_step) AddUnary(binary.activation);
+  }
+
+  Op op_;
+  ElementwiseAttributes attributes_;
+};
 
 /// Why the ops are better left apart, or an empty text.
 std::string WhyNot(const Graph& graph, const std::vector<Step>& chain, const Op& elementwise,
@@ -157,8 +186,10 @@ Status FuseElementwise(Graph& graph, PassContext& context) {
   for (const OpId id : order) {
     if (!graph.IsOp(id) || !IsStep(graph, id) || declined.count(id) != 0) continue;
     const std::vector<Step> chain = ChainTo(graph, id);
-    if (chain.size() < 2) continue;
-    Op elementwise = ElementwiseOf(graph, chain);
+    if (chain.empty()) continue;
+    StepList steps(graph, chain, context);
+    if (steps.count() < 2) continue;
+    Op& elementwise = steps.op();
     const std::string reason = WhyNot(graph, chain, elementwise, context);
     if (!reason.empty()) {
       Decline(graph, id, reason, context.report);
@@ -172,7 +203,7 @@ Status FuseElementwise(Graph& graph, PassContext& context) {
     op.kind = elementwise.kind;
     op.attributes = elementwise.attributes;
     op.inputs = std::move(elementwise.inputs);
-    EraseIfUnread(graph, chain[chain.size() - 2].op);
+    if (chain.size() > 1) EraseIfUnread(graph, chain[chain.size() - 2].op);
     ++context.report.changed;
   }
   return {};

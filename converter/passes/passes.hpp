@@ -97,6 +97,7 @@ namespace tenon::converter {
 // of the one before: one pass over memory instead of one for each. Requires:   f32; every result
 // has one shape, to which the other operands broadcast.
 //             PassContext::has_fast_kernel, and no piece is better off alone.
+//             An activation of a binary op that has a fast kernel alone becomes a step of its own.
 // Guarantees: no two such ops follow each other except what the report declines, those beyond
 //             kMostElementwiseSteps, and those that would keep several large operands waiting for
 //             each other.

@@ -33,6 +33,36 @@ bool Has(const std::string& text, const std::string& part) {
 
 bool IsFused(const std::string& ops) { return Has(Fused(ops), "= elementwise("); }
 
+TEST_CASE("FuseElementwise: what has a fast kernel alone is no activation of a binary function") {
+  const Pass pass = {
+      "fuse-elementwise", [](Graph& graph, PassContext& context) {
+        context.has_fast_kernel = [](const Graph&, const Op& op) {
+          return op.kind == OpKind::kElementwise ||
+                 (op.kind == OpKind::kUnary &&
+                  op.attributes.As<UnaryAttributes>().function == UnaryFunction::kTanh);
+        };
+        return FuseElementwise(graph, context);
+      }};
+  const auto fused = [&](const std::string& ops) { return RunOn(pass, kInputs + ops).text; };
+  const std::string one = fused(
+      "%y = binary(%x, %z) {activation=tanh}\n"
+      "output %y\n");
+  CHECK(
+      Has(one,
+          "elementwise(%x, %z) {operands=[1,0], functions=[add,add], activations=[identity,tanh]"));
+  const std::string none = fused(
+      "%y = binary(%x, %z) {activation=sigmoid}\n"
+      "output %y\n");
+  CHECK(Has(none, "binary(%x, %z) {activation=sigmoid}"));
+  std::string full = "%v0 = binary(%x, %n)\n";
+  for (int k = 1; k < kMostElementwiseSteps; ++k) {
+    full += fmt::format("%v{} = binary(%v{}, %n) {{activation=tanh}}\n", k, k - 1);
+  }
+  full += fmt::format("output %v{}\n", kMostElementwiseSteps - 1);
+  // No room for further steps: these stay activations.
+  CHECK(Has(fused(full), "operands=[1,1,1,1,1,1,1,1,1,1,1,1]"));
+}
+
 TEST_CASE("FuseElementwise: a scale, a shift and a function become one op") {
   const std::string text = Fused(
       "%a = binary(%x, %s) {function=mul}\n"
