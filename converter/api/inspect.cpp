@@ -42,7 +42,10 @@ inline namespace api_v1 {
 Outcome<PlanInspection> InspectPlan(const std::vector<uint8_t>& plan) {
   return converter::ToOutcome<PlanInspection>([&]() -> converter::Result<PlanInspection> {
     TENON_ASSIGN_OR_RETURN(const auto inspection, converter::InspectPlan(plan));
-    return PlanInspection{inspection.dump(2) + "\n", converter::DescribeInspection(inspection)};
+    // A plan's names are bytes: what is no UTF-8 in them is shown as such.
+    return PlanInspection{
+        inspection.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n",
+        converter::DescribeInspection(inspection)};
   });
 }
 

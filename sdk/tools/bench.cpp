@@ -223,7 +223,9 @@ void Bench(BenchOptions options) {
   }
   if (options.per_op) std::cout << OpTable(plan, result);
   if (!options.json.empty()) {
-    WriteFile(options.json, ToJson(plan, result, options, kernel_threads).dump(2) + "\n");
+    WriteFile(options.json, ToJson(plan, result, options, kernel_threads)
+                                    .dump(2, ' ', false, Json::error_handler_t::replace) +
+                                "\n");
   }
 }
 

@@ -13,6 +13,7 @@
 #include "tenon/converter.hpp"
 #include "tenon/inspect.hpp"
 #include "tests/support/shared_folder.hpp"
+#include "tests/unit/runtime/format/plan_fixture.hpp"
 
 namespace {
 
@@ -168,6 +169,21 @@ nlohmann::json InspectionOf(const ConvertRequest& request) {
   REQUIRE_MESSAGE(inspection, inspection.error().message);
   CHECK(inspection->text.find("x86-64") != std::string::npos);
   return nlohmann::json::parse(inspection->json);
+}
+
+TEST_CASE("A plan whose board's name is no text can be looked at") {
+  const auto converted = tenon::Convert(Digits());
+  REQUIRE(converted);
+  std::vector<uint8_t> plan = converted->bytes;
+  const std::string name = "x86-64";
+  auto at = std::search(plan.begin(), plan.end(), name.begin(), name.end());
+  REQUIRE(at != plan.end());
+  *at = 0xFF;
+  tenon::test::Seal(plan);
+  const auto inspection = tenon::InspectPlan(plan);
+  REQUIRE_MESSAGE(inspection, inspection.error().message);
+  CHECK(inspection->json.find("\xEF\xBF\xBD"
+                              "86-64") != std::string::npos);
 }
 
 TEST_CASE("Without reports a request gives the same plan and its summary alone") {
