@@ -112,10 +112,12 @@ TEST_CASE("OpenCL scatter: indices that are computed are refused, and constants 
 
 TEST_CASE("OpenCL top_k: along every axis in any layout, the first alone and several") {
   Generator random(25);
+  const std::vector<int32_t> dims =
+      IsUnderOclgrind() ? std::vector<int32_t>{2, 37, 2, 5} : std::vector<int32_t>{4, 37, 3, 19};
   for (void* const device : {TheDevice(), Sharing(16)}) {
     for (const Layout layout : TestedLayouts()) {
       for (int32_t axis = 0; axis < 4; ++axis) {
-        const Tensor x = Random({4, 37, 3, 19}, layout, random, -8.0F, 8.0F);
+        const Tensor x = Random(dims, layout, random, -8.0F, 8.0F);
         for (const int32_t count : {0, 1, 2, x.dims()[static_cast<size_t>(axis)]}) {
           if (count > x.dims()[static_cast<size_t>(axis)]) continue;
           CheckTopK(x, {axis, count, count % 2}, Layout::kChannelsLastSpaced, device);
