@@ -52,7 +52,7 @@ int64_t TilesOf(const TileProblem& problem, const TileShape& shape) {
 }
 
 /// Measured on an H200 with 132 compute units (docs/results-opencl.md): among these, the choice
-/// takes 1.04 times the least time of 47 tiles, over 19 shapes.
+/// takes 1.04 times the least time of 49 tiles, over 19 shapes.
 const TileShape& LocalTile(const TileProblem& problem) {
   constexpr int64_t kManyPixels = 4096;
   constexpr int64_t kManySums = 1'500'000;

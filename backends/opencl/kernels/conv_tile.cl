@@ -28,28 +28,6 @@
 DEFINE_FUNCTION(VECTOR, activate, FUNCTION)
 DEFINE_FUNCTION(DTYPE, activate_one, FUNCTION)
 
-// As in tile.hpp. Strides count elements.
-typedef struct {
-  int pixels;          // rows of the GEMM: images * output rows * output columns
-  int tiles_per_item;  // tiles that a work-item computes one after another
-  int channels;        // of the input, per group
-  int outputs;         // channels of the output, per group
-  int blocks;          // of packed weights, per group
-  int weight_groups;   // beyond these, groups use the weights of the first ones again
-  int output_rows, output_columns;
-  int input_rows, input_columns;
-  int taps_y, taps_x;
-  int stride_y, stride_x;
-  int dilation_y, dilation_x;
-  int pad_top, pad_left;
-  int runs_x, run_length, run_step;  // taps of a row as runs of neighbours in memory
-  int x_group, x_channel, x_image, x_row, x_pixel;
-  int y_group, y_channel, y_image, y_row, y_pixel;
-  int residual_group, residual_channel, residual_image, residual_row, residual_pixel;
-  int has_residual;
-  DTYPE a, b;  // of the activation
-} TileParameters;
-
 typedef union {
   VECTOR vector;
   DTYPE elements[TILE_LANES];

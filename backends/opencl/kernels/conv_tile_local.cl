@@ -34,28 +34,6 @@
 
 DEFINE_FUNCTION(DTYPE, activate_one, FUNCTION)
 
-// As in tile.hpp. Strides count elements.
-typedef struct {
-  int pixels;          // rows of the GEMM: images * output rows * output columns
-  int tiles_per_item;
-  int channels;        // of the input, per group
-  int outputs;         // channels of the output, per group
-  int blocks;          // of packed weights, per group
-  int weight_groups;   // beyond these, groups use the weights of the first ones again
-  int output_rows, output_columns;
-  int input_rows, input_columns;
-  int taps_y, taps_x;
-  int stride_y, stride_x;
-  int dilation_y, dilation_x;
-  int pad_top, pad_left;
-  int runs_x, run_length, run_step;
-  int x_group, x_channel, x_image, x_row, x_pixel;
-  int y_group, y_channel, y_image, y_row, y_pixel;
-  int residual_group, residual_channel, residual_image, residual_row, residual_pixel;
-  int has_residual;
-  DTYPE a, b;  // of the activation
-} TileParameters;
-
 // Where a work-item stands.
 typedef struct {
   int item;    // of the work-group

@@ -71,6 +71,29 @@
 #define FUNCTION_30(T) \
   (FINITE_BELOW(T) / (1.0f + exp(-1.59576912f * x * (1.0f + 0.044715f * x * x))))
 
+// What conv_tile.cl and conv_tile_local.cl are told of a convolution or matrix product, as in
+// tile_parameters.hpp. Strides count elements.
+typedef struct {
+  int pixels;          // rows of the GEMM: images * output rows * output columns
+  int tiles_per_item;  // tiles that a work-item computes one after another
+  int channels;        // of the input, per group
+  int outputs;         // channels of the output, per group
+  int blocks;          // of packed weights, per group
+  int weight_groups;   // beyond these, groups use the weights of the first ones again
+  int output_rows, output_columns;
+  int input_rows, input_columns;
+  int taps_y, taps_x;
+  int stride_y, stride_x;
+  int dilation_y, dilation_x;
+  int pad_top, pad_left;
+  int runs_x, run_length, run_step;  // taps of a row as runs of neighbours in memory
+  int x_group, x_channel, x_image, x_row, x_pixel;
+  int y_group, y_channel, y_image, y_row, y_pixel;
+  int residual_group, residual_channel, residual_image, residual_row, residual_pixel;
+  int has_residual;
+  DTYPE a, b;  // of the activation
+} TileParameters;
+
 // Where a work-item stands in up to three nested loops over rows: `first` to `first + count` of a
 // row, and the row's position.
 typedef struct {

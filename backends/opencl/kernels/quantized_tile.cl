@@ -30,7 +30,7 @@ typedef struct {
   int y_image, y_row, y_pixel;
   int x_zero_point;
   QuantizedOutput output;
-} TileParameters;
+} QuantizedTileParameters;
 
 #define YVEC JOIN(Y, 16)
 
@@ -78,7 +78,7 @@ static inline void store(const YVEC results, __global Y* y, const int lanes) {
 // Work-items: blocks of output channels, tiles of a line, lines.
 __kernel void quantized_tile(__global const X* x, const ulong x_offset,
                              __global const short* weights, __global const int* factors,
-                             __global Y* y, const ulong y_offset, const TileParameters p) {
+                             __global Y* y, const ulong y_offset, const QuantizedTileParameters p) {
   const int first_output = get_global_id(0) * 16;
   const int column = get_global_id(1) * TILE;
   const int line = get_global_id(2);
@@ -158,7 +158,7 @@ __kernel void quantized_tile(__global const X* x, const ulong x_offset,
 // at most MOST_TERMS. Work-items: blocks of channels, columns, lines.
 __kernel void quantized_depthwise(__global const X* x, const ulong x_offset,
                                   __global const short* weights, __global const int* factors,
-                                  __global Y* y, const ulong y_offset, const TileParameters p) {
+                                  __global Y* y, const ulong y_offset, const QuantizedTileParameters p) {
   const int first = get_global_id(0) * 16;
   const int column = get_global_id(1);
   const int line = get_global_id(2);
