@@ -68,6 +68,20 @@ TEST_CASE("OpenCL device: a program that does not compile says why, and where") 
   CHECK(device.FindProgram("no.cl", "", &program).code() == StatusCode::kBackendFailure);
 }
 
+TEST_CASE("OpenCL device: TENON_OPENCL_KIND=gpu has it used as a GPU, and nothing else is taken") {
+  Variable kind("TENON_OPENCL_KIND", "gpu");
+  Device device;
+  REQUIRE(device.Open(1).ok());
+  CHECK_FALSE(device.traits().is_cpu);
+  CHECK(device.traits().tiles() == TileDevice::kLocalMemory);
+  CHECK(device.traits().row_group > 1);
+  kind.Set("cpu");
+  Device refused;
+  const Status status = refused.Open(1);
+  CHECK(status.code() == StatusCode::kUnsupported);
+  CHECK(Text(status).find("TENON_OPENCL_KIND must be gpu") != std::string::npos);
+}
+
 TEST_CASE("OpenCL device: a program is built once, whoever asks, and once per option") {
   const Variable cache("TENON_CACHE_DIR", "off");
   const Interception interception;
