@@ -11,22 +11,12 @@
 #include "tests/support/twin_backend.hpp"
 #include "tests/unit/converter/stage/random_cut.hpp"
 #include "tests/unit/converter/stage/run_pipeline.hpp"
+#include "tests/unit/converter/stage/twin_case.hpp"
 
 namespace tenon::converter {
 namespace {
 
-/// The twin's units at equal rates, so that a pipeline of both is worth its while.
-struct Case {
-  Board board = test::TwinBoard();
-  PipelineOptions options;
-
-  Case() {
-    options.kernels.board = &board;
-    options.kernels.backends = test::CpuAndTwin();
-    options.kernels.portable_only = true;
-  }
-  Case(const Case&) = delete;
-};
+using Case = test::TwinCase;
 
 Graph Parsed(std::string_view text) {
   auto graph = ParseGraph(text);

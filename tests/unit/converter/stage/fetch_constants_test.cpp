@@ -11,22 +11,12 @@
 #include "tests/unit/converter/stage/random_cut.hpp"
 #include "tests/unit/converter/stage/run_pipeline.hpp"
 #include "tests/unit/converter/stage/slow_memory.hpp"
+#include "tests/unit/converter/stage/twin_case.hpp"
 
 namespace tenon::converter {
 namespace {
 
-/// The twin board, and options for it.
-struct Case {
-  Board board = test::TwinBoard();
-  PipelineOptions options;
-
-  Case() {
-    options.kernels.board = &board;
-    options.kernels.backends = test::CpuAndTwin();
-    options.kernels.portable_only = true;
-  }
-  Case(const Case&) = delete;
-};
+using Case = test::TwinCase;
 
 TEST_CASE("FetchConstants: where constants are fetched, each stage fetches its own") {
   Case with;

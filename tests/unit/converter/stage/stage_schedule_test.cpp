@@ -15,22 +15,14 @@
 #include "tests/support/twin_backend.hpp"
 #include "tests/unit/converter/stage/random_cut.hpp"
 #include "tests/unit/converter/stage/slow_memory.hpp"
+#include "tests/unit/converter/stage/twin_case.hpp"
 
 namespace tenon::converter {
 namespace {
 
 /// The twin board with constants in slow memory, behind a copy engine.
-struct Case {
-  Board board = test::TwinBoard();
-  PipelineOptions options;
-
-  Case() {
-    test::StageConstants(board);
-    options.kernels.board = &board;
-    options.kernels.backends = test::CpuAndTwin();
-    options.kernels.portable_only = true;
-  }
-  Case(const Case&) = delete;
+struct Case : test::TwinCase {
+  Case() { test::StageConstants(board); }
 };
 
 Graph ChainOfConvolutions() {
