@@ -8,6 +8,7 @@
 #include <any>
 #include <atomic>
 #include <cerrno>
+#include <cstring>
 #include <new>
 #include <system_error>
 
@@ -16,10 +17,13 @@ namespace {
 
 std::atomic<int> calls{0};
 std::atomic<int> fail_at{0};
+std::atomic<const char*> counted{nullptr};
 std::atomic<const char*> failed{nullptr};
 std::atomic<XrtFailure> how{XrtFailure::kSystemError};
 
 void Pass(const char* name) {
+  const char* const function = counted;
+  if (function != nullptr && std::strstr(name, function) == nullptr) return;
   if (++calls != fail_at) return;
   failed = name;
   switch (how) {
@@ -34,14 +38,14 @@ void Pass(const char* name) {
 
 }  // namespace
 
-void FailXrtCall(int number, XrtFailure failure) {
+void FailXrtCall(int number, XrtFailure failure, const char* function) {
+  fail_at = 0;
+  counted = function;
   calls = 0;
   failed = nullptr;
   how = failure;
   fail_at = number;
 }
-
-int XrtCalls() { return calls; }
 
 std::string FailedXrtCall() {
   const char* const name = failed;

@@ -12,10 +12,9 @@ enum class XrtFailure {
   kUnknown,  ///< something that is no exception of the standard library
 };
 
-/// Has call number `number` from now on fail; 0: none.
-void FailXrtCall(int number, XrtFailure failure = XrtFailure::kSystemError);
-/// Calls since then.
-[[nodiscard]] int XrtCalls();
+/// Has call number `number` from now on fail; 0: none. Counted are the calls of the function whose
+/// mangled name contains `function`, a string that stays valid; null: of every one.
+void FailXrtCall(int number, XrtFailure failure, const char* function = nullptr);
 /// The name of the one that failed; empty if none has.
 [[nodiscard]] std::string FailedXrtCall();
 

@@ -32,9 +32,9 @@ uint64_t CountOf(const char* name) {
   return count == nullptr ? UINT64_MAX : count(name);
 }
 
-void FailDriverCall(int number) {
-  auto* const fail = BoardFunction<void (*)(uint64_t)>("tenon_fpga_sim_fail_call");
-  if (fail != nullptr) fail(static_cast<uint64_t>(number));
+void FailDriverCall(int number, const char* function) {
+  auto* const fail = BoardFunction<void (*)(uint64_t, const char*)>("tenon_fpga_sim_fail_call");
+  if (fail != nullptr) fail(static_cast<uint64_t>(number), function);
 }
 
 std::string FailedDriverCall() {

@@ -35,8 +35,8 @@ void UseLoopbackBoard();
 [[nodiscard]] uint64_t CountOf(const char* name);
 
 /// Has call number `number` from now on of the board's driver interface fail (call_faults.hpp); 0:
-/// none.
-void FailDriverCall(int number);
+/// none. Counted are the calls of `function`, null: all.
+void FailDriverCall(int number, const char* function = nullptr);
 /// The name of the one that failed; empty if none has.
 [[nodiscard]] std::string FailedDriverCall();
 
