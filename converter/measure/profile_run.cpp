@@ -3,9 +3,25 @@
 #include <algorithm>
 
 #include "converter/map/priority_table.hpp"
+#include "converter/profile/device_waits.hpp"
 
 namespace tenon::converter {
 namespace {
+
+std::string BackendOf(const std::string& kernel) { return kernel.substr(0, kernel.find('.')); }
+
+/// Returns, by op of the program, how long it took.
+std::vector<TimedOp> TimesOf(const PlanView& view, const ProgramView& program, double latency_ms,
+                             RunSamples& samples) {
+  std::vector<TimedOp> ops(std::min(program.op_count(), samples.wall.size()));
+  for (size_t i = 0; i < ops.size(); ++i) {
+    if (samples.wall[i].empty()) continue;
+    ops[i].durations = samples.OfOp(i);
+    ops[i].on_device = BackendOf(ProfileOperands(view, program, i).kernel()) != "cpu";
+  }
+  RemoveWaits(latency_ms, ops);
+  return ops;
+}
 
 /// Adds what the plan's ops are and how long they took.
 Status AddSteps(const PlanToProfile& subject, const Board& board, RunSamples& samples,
@@ -18,7 +34,8 @@ Status AddSteps(const PlanToProfile& subject, const Board& board, RunSamples& sa
   model.sweep = subject.sweep;
   model.latency = samples.Latency();
   double largest = 0;
-  for (size_t i = 0; i < program.op_count() && i < samples.wall.size(); ++i) {
+  const std::vector<TimedOp> times = TimesOf(view, program, model.latency.mean_ms, samples);
+  for (size_t i = 0; i < times.size(); ++i) {
     if (samples.wall[i].empty()) continue;
     const ProfileOperands operands(view, program, i);
     model.network_bytes += ConstantBytes(operands);
@@ -27,13 +44,13 @@ Status AddSteps(const PlanToProfile& subject, const Board& board, RunSamples& sa
     entry.signature = ProfileSignature(operands, profile.threads);
     entry.unit = UnitNameOf(board, operands);
     entry.kernel = operands.kernel();
-    entry.durations = samples.OfOp(i);
+    entry.durations = times[i].durations;
     entry.kernel_terms = KernelTerms(operands, profile.machine, profile.threads);
     entry.kind_terms = KindTerms(operands, profile.machine);
     const double mean_ms = entry.durations.mean_ms;
     measured.push_back({FactsOf(operands.kind(), operands.call()),
                         WithoutKernel(WithoutStrides(entry.signature)),
-                        entry.kernel.substr(0, entry.kernel.find('.')), mean_ms});
+                        BackendOf(entry.kernel), mean_ms});
     model.steps.push_back({profile.AddOp(std::move(entry)), mean_ms});
   }
   model.network_bytes += largest;
