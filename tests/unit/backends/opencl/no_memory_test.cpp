@@ -16,7 +16,7 @@ size_t missing_size = 0;
 
 // Not inlined: the compiler would see a free without its malloc.
 [[gnu::noinline]] void* operator new(size_t bytes) {
-  void* memory = bytes == missing_size ? nullptr : std::malloc(bytes);
+  void* memory = bytes != 0 && bytes == missing_size ? nullptr : std::malloc(bytes);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
