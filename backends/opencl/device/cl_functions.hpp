@@ -19,7 +19,7 @@ namespace tenon::opencl {
   X(EnqueueNDRangeKernel) X(EnqueueReadBuffer) X(EnqueueWriteBuffer) X(EnqueueReadBufferRect) \
   X(EnqueueWriteBufferRect) X(EnqueueMapBuffer) X(EnqueueUnmapMemObject) \
   X(EnqueueMarkerWithWaitList) X(EnqueueBarrierWithWaitList) X(Flush) X(Finish) X(GetEventInfo) \
-  X(WaitForEvents) X(ReleaseEvent) X(RetainEvent) X(CreateUserEvent) X(SetUserEventStatus)
+  X(WaitForEvents) X(SetEventCallback) X(ReleaseEvent) X(RetainEvent) X(CreateUserEvent) X(SetUserEventStatus)
 // clang-format on
 
 /// Each member has the name of its function without "cl".

@@ -3,14 +3,97 @@
 #include <sched.h>
 #include <time.h>
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <new>
+
 #include "backends/opencl/device/cl_error.hpp"
 
 namespace tenon::opencl {
 namespace {
 
-/// Polls follow each other at once for so long, since most waits are short; then with sleeps.
+/// Polls follow each other at once for so long, since most waits are short; then this thread sleeps
+/// until the driver wakes it: polls with short sleeps take a tenth of a core from a device that is
+/// made of the host's cores.
 constexpr Deadline kEagerNanoseconds = 50'000;
+/// Between polls where the driver wakes nobody.
 constexpr long kSleepNanoseconds = 50'000;
+/// The longest sleep, should a driver forget to wake this thread.
+constexpr Deadline kLongestSleepNanoseconds = 20'000'000;
+
+/// Is woken by the driver when an event ends. The driver may do so after the wait is over.
+class Alarm {
+ public:
+  /// Returns null where it cannot be set.
+  static Alarm* Set(cl_event event) {
+    auto* const alarm = new (std::nothrow) Alarm();
+    if (alarm == nullptr) return nullptr;
+    if (Cl().SetEventCallback(event, CL_COMPLETE, &Alarm::Ring, alarm) == CL_SUCCESS) return alarm;
+    delete alarm;
+    return nullptr;
+  }
+
+  /// Sleeps until it rings, at most for so long. Returns whether it has rung.
+  bool Sleep(Deadline nanoseconds) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    return rings_.wait_for(lock, std::chrono::nanoseconds(static_cast<int64_t>(nanoseconds)),
+                           [this] { return has_rung_; });
+  }
+
+  /// The one who waits, and the driver once it has rung, let go of it.
+  void LetGo() {
+    if (--holders_ == 0) delete this;
+  }
+
+ private:
+  static void CL_CALLBACK Ring(cl_event /*event*/, cl_int /*state*/, void* data) {
+    auto* const alarm = static_cast<Alarm*>(data);
+    {
+      const std::lock_guard<std::mutex> lock(alarm->mutex_);
+      alarm->has_rung_ = true;
+      alarm->rings_.notify_one();
+    }
+    alarm->LetGo();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable rings_;
+  bool has_rung_ = false;
+  std::atomic<int> holders_{2};
+};
+
+/// Sleeps between polls of one event.
+class Sleeper {
+ public:
+  explicit Sleeper(cl_event event) : event_(event) {}
+  Sleeper(const Sleeper&) = delete;
+  Sleeper& operator=(const Sleeper&) = delete;
+  ~Sleeper() {
+    if (alarm_ != nullptr) alarm_->LetGo();
+  }
+
+  /// Sleeps until the event ends, a little longer, or not quite as long, but not beyond `left`
+  /// nanoseconds.
+  void Sleep(Deadline left) {
+    if (is_first_) alarm_ = Alarm::Set(event_);
+    is_first_ = false;
+    if (alarm_ != nullptr && !has_rung_) {
+      has_rung_ = alarm_->Sleep(std::min(left, kLongestSleepNanoseconds));
+      return;
+    }
+    const timespec pause = {0, kSleepNanoseconds};
+    nanosleep(&pause, nullptr);
+  }
+
+ private:
+  cl_event event_;
+  Alarm* alarm_ = nullptr;
+  bool is_first_ = true;
+  bool has_rung_ = false;
+};
 
 }  // namespace
 
@@ -26,6 +109,7 @@ Status WaitForEvent(cl_event event, Deadline deadline) {
     (void)Cl().WaitForEvents(1, &event);
   }
   const Deadline start = Now();
+  Sleeper sleeper(event);
   for (;;) {
     cl_int state = CL_QUEUED;
     TENON_RETURN_IF_ERROR(TENON_CL(GetEventInfo, event, CL_EVENT_COMMAND_EXECUTION_STATUS,
@@ -40,8 +124,7 @@ Status WaitForEvent(cl_event event, Deadline deadline) {
       sched_yield();
       continue;
     }
-    const timespec pause = {0, kSleepNanoseconds};
-    nanosleep(&pause, nullptr);
+    sleeper.Sleep(deadline - now);
   }
 }
 
