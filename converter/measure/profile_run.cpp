@@ -49,8 +49,8 @@ Status AddSteps(const PlanToProfile& subject, const Board& board, RunSamples& sa
     entry.kind_terms = KindTerms(operands, profile.machine);
     const double mean_ms = entry.durations.mean_ms;
     measured.push_back({FactsOf(operands.kind(), operands.call()),
-                        WithoutKernel(WithoutStrides(entry.signature)),
-                        BackendOf(entry.kernel), mean_ms});
+                        WithoutKernel(WithoutStrides(entry.signature)), BackendOf(entry.kernel),
+                        mean_ms});
     model.steps.push_back({profile.AddOp(std::move(entry)), mean_ms});
   }
   model.network_bytes += largest;
