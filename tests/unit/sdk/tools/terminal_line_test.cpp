@@ -31,9 +31,9 @@ TEST_CASE("TerminalLine: what is no terminal is told nothing") {
 
 TEST_CASE("TerminalLine: what is over before the silence is has not been seen") {
   const std::string text = WrittenToTerminal([] {
-    TerminalLine line(milliseconds(200));
+    TerminalLine line(milliseconds(1500));  // longer than a busy machine lets this thread wait
     line.Show("early");
-    std::this_thread::sleep_for(milliseconds(210));
+    std::this_thread::sleep_for(milliseconds(1510));
     line.Show("late");
   });
   CHECK(text == "\r\033[Klate\r\033[K");
