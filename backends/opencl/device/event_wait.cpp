@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <new>
+#include <type_traits>
 
 #include "backends/opencl/device/cl_error.hpp"
 
@@ -24,15 +25,18 @@ constexpr long kSleepNanoseconds = 50'000;
 /// The longest sleep, should a driver forget to wake this thread.
 constexpr Deadline kLongestSleepNanoseconds = 20'000'000;
 
-/// Is woken by the driver when an event ends. The driver may do so after the wait is over.
+/// Rings when the driver says that an event has ended, which may be after the wait for it. Alarms
+/// are used again once they have rung and nobody waits. One that the driver forgets (PoCL 3.1 those
+/// of commands that failed) stays as it is, since the driver might still call it.
 class Alarm {
  public:
   /// Returns null where it cannot be set.
   static Alarm* Set(cl_event event) {
-    auto* const alarm = new (std::nothrow) Alarm();
+    Alarm* const alarm = Take();
     if (alarm == nullptr) return nullptr;
     if (Cl().SetEventCallback(event, CL_COMPLETE, &Alarm::Ring, alarm) == CL_SUCCESS) return alarm;
-    delete alarm;
+    alarm->LetGo();
+    alarm->LetGo();
     return nullptr;
   }
 
@@ -45,10 +49,44 @@ class Alarm {
 
   /// The one who waits, and the driver once it has rung, let go of it.
   void LetGo() {
-    if (--holders_ == 0) delete this;
+    if (--holders_ > 0) return;
+    Pool& pool = PoolOfAll();
+    const std::lock_guard<std::mutex> lock(pool.mutex);
+    next_ = pool.free;
+    pool.free = this;
   }
 
  private:
+  struct Pool {
+    std::mutex mutex;
+    Alarm* free = nullptr;
+    Alarm* all = nullptr;  ///< a list by `older_`
+  };
+
+  /// Is never destroyed: drivers have threads that end after everything else.
+  static Pool& PoolOfAll() {
+    static Pool pool;
+    static_assert(std::is_trivially_destructible_v<Pool>);
+    return pool;
+  }
+
+  static Alarm* Take() {
+    Pool& pool = PoolOfAll();
+    const std::lock_guard<std::mutex> lock(pool.mutex);
+    Alarm* alarm = pool.free;
+    if (alarm != nullptr) {
+      pool.free = alarm->next_;
+    } else {
+      alarm = new (std::nothrow) Alarm();
+      if (alarm == nullptr) return nullptr;
+      alarm->older_ = pool.all;
+      pool.all = alarm;
+    }
+    alarm->has_rung_ = false;
+    alarm->holders_ = 2;
+    return alarm;
+  }
+
   static void CL_CALLBACK Ring(cl_event /*event*/, cl_int /*state*/, void* data) {
     auto* const alarm = static_cast<Alarm*>(data);
     {
@@ -63,6 +101,8 @@ class Alarm {
   std::condition_variable rings_;
   bool has_rung_ = false;
   std::atomic<int> holders_{2};
+  Alarm* next_ = nullptr;   // in the list of free ones
+  Alarm* older_ = nullptr;  // in the list of all
 };
 
 /// Sleeps between polls of one event.
