@@ -82,7 +82,8 @@ class Applier {
     TENON_RETURN_IF_ERROR(Verify(made.graph));
     PassReport report;
     report.name = "memory-program";
-    TENON_ASSIGN_OR_RETURN(made.locations, AssignLocations(made.graph, report));
+    TENON_ASSIGN_OR_RETURN(made.locations,
+                           AssignLocations(made.graph, report, nullptr, options_.arena.outside));
     ArenaOptions arena = options_.arena;
     arena.place.limit = options_.program.bytes;
     made.arena = PlanArena(made.graph, made.locations, arena);

@@ -6,6 +6,7 @@
 #include "converter/code/code_memory.hpp"
 #include "converter/driver/apply_memory_program.hpp"
 #include "converter/driver/memory_needs.hpp"
+#include "converter/layout/assign_locations.hpp"
 #include "converter/layout/lower.hpp"
 #include "converter/schedule/optimal_mapping.hpp"
 #include "converter/schedule/program_problem.hpp"
@@ -21,6 +22,11 @@ Status LowerMapped(const CompileOptions& options, Compiled& compiled) {
   lower.kernels = options.KernelsWith(*costs);
   lower.fallback = options.fallback;
   lower.laid_out = options.laid_out.get();
+  lower.locate.run = [&options](Graph& graph, PassContext& context) -> Status {
+    TENON_ASSIGN_OR_RETURN(context.locations,
+                           AssignLocations(graph, context.report, nullptr, options.arena.outside));
+    return {};
+  };
   TENON_ASSIGN_OR_RETURN(Lowered lowered, Lower(compiled.graph, lower, compiled.passes));
   compiled.mapping = std::move(lowered.mapping);
   compiled.locations = std::move(lowered.locations);

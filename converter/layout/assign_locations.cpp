@@ -52,8 +52,12 @@ bool IsWeight(const Op& op, size_t input) {
 class LocationAssigner {
  public:
   LocationAssigner(Graph& graph, PassReport& report, std::vector<int32_t>* stage_of_op,
-                   const StateWindows& windows = {})
-      : graph_(graph), report_(report), stage_of_op_(stage_of_op), windows_(windows) {}
+                   const OutsideInputs& outside, const StateWindows& windows = {})
+      : graph_(graph),
+        report_(report),
+        stage_of_op_(stage_of_op),
+        outside_(outside),
+        windows_(windows) {}
 
   Result<Locations> Run() {
     Resize();
@@ -220,8 +224,29 @@ class LocationAssigner {
       }
     }
     if (!Takes(CapsOf(op).activations, graph_.tensor(id), location.strides)) return false;
+    if (TakesRows(op) &&
+        !SameStrides(graph_.tensor(id).shape, location.strides,
+                     DenseStrides(graph_.tensor(id).shape, graph_.tensor(id).layout))) {
+      return false;
+    }
     PlaceAt(id, location);
     return true;
+  }
+
+  /// Returns true of a copy of an input that comes by rows: whoever hands rows in writes them one
+  /// after another, so that what it makes must be one run of bytes.
+  [[nodiscard]] bool TakesRows(const Op& op) const {
+    if (op.kind != OpKind::kCopy || outside_.empty()) return false;
+    TensorId source = op.inputs[0];
+    for (OpId maker = graph_.tensor(source).producer; maker != kNone;
+         maker = graph_.tensor(source).producer) {
+      const ViewKind view = GetOpHostRow(graph_.op(maker).kind).view;
+      if (view != ViewKind::kSameElements && view != ViewKind::kOutputInsideInput) return false;
+      source = graph_.op(maker).inputs[0];
+    }
+    return std::any_of(outside_.begin(), outside_.end(), [source](const OutsideInput& input) {
+      return input.rows > 0 && input.tensor == source;
+    });
   }
 
   void PlaceAt(TensorId id, const Location& location) {
@@ -362,6 +387,7 @@ class LocationAssigner {
   Locations result_;
   RootMarks moved_onto_;
   std::vector<int32_t>* stage_of_op_;  ///< null: all ops are in one
+  const OutsideInputs& outside_;
   const StateWindows windows_;
 };
 
@@ -408,8 +434,8 @@ std::vector<int32_t> ReshapeStrides(const Shape& dims, const std::vector<int32_t
 }
 
 Result<Locations> AssignLocations(Graph& graph, PassReport& report,
-                                  std::vector<int32_t>* stage_of_op) {
-  if (stage_of_op != nullptr) return LocationAssigner(graph, report, stage_of_op).Run();
+                                  std::vector<int32_t>* stage_of_op, const OutsideInputs& outside) {
+  if (stage_of_op != nullptr) return LocationAssigner(graph, report, stage_of_op, outside).Run();
   // What a state reads can be a window only if what it writes becomes one, which comes later: tried
   // on a copy.
   StateWindows windows(graph);
@@ -417,10 +443,10 @@ Result<Locations> AssignLocations(Graph& graph, PassReport& report,
     Graph tried = graph;
     PassReport ignored;
     TENON_ASSIGN_OR_RETURN(const Locations locations,
-                           LocationAssigner(tried, ignored, nullptr, windows).Run());
+                           LocationAssigner(tried, ignored, nullptr, outside, windows).Run());
     is_sound = !windows.KeepSound(tried, locations);
   }
-  return LocationAssigner(graph, report, nullptr, windows).Run();
+  return LocationAssigner(graph, report, nullptr, outside, windows).Run();
 }
 
 }  // namespace tenon::converter

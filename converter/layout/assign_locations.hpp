@@ -14,14 +14,17 @@
 
 #include "converter/ir/graph.hpp"
 #include "converter/ir/locations.hpp"
+#include "converter/ir/outside_inputs.hpp"
 #include "converter/ir/pass.hpp"
 
 namespace tenon::converter {
 
 /// With `stage_of_op` (by OpId; grows with the copies that are inserted) no storage is written in
 /// more than one stage of a pipeline: parts of a concatenation that other stages make are copied.
+/// What copies rows of an input of `outside` stays one run of bytes.
 [[nodiscard]] Result<Locations> AssignLocations(Graph& graph, PassReport& report,
-                                                std::vector<int32_t>* stage_of_op = nullptr);
+                                                std::vector<int32_t>* stage_of_op = nullptr,
+                                                const OutsideInputs& outside = {});
 
 /// Returns the strides of a tensor's elements (`dims`, `strides`) seen under other `new_dims` with
 /// the same row-major order of elements; empty if no strides express that. (This is NumPy's reshape

@@ -118,6 +118,32 @@ TEST_CASE("Inputs outside: rows come so many at a time, but for the last") {
   CHECK(left == 0);
 }
 
+/// The image stands beside what a convolution makes of it: their pixels alternate.
+constexpr const char* kBeside = R"(input %x as "image": f32[1,24,24,2]
+const %w1: f32[6,2,3,3] = random(1)
+const %w2: f32[2,8,3,3] = random(2)
+%t = transpose(%x) {permutation=[0,3,1,2]}
+%a = conv(%t, %w1) {pads=[1,1,1,1]}
+%both = concat(%t, %a) {axis=1}
+%y = conv(%both, %w2) {pads=[1,1,1,1], strides=[2,2]}
+output %y
+)";
+
+TEST_CASE("Inputs outside: rows that a concatenation takes too come as one run of bytes") {
+  const auto inputs = test::RandomInputs(Parsed(kBeside), 3);
+  const Conversion inside = Converted(kBeside, {});
+  for (const Objective objective : {Objective::kMemory, Objective::kLatency}) {
+    for (const int32_t rows : {1, 4, 24}) {
+      CAPTURE(rows);
+      ConvertOptions options = Smallest({{"image", rows}});
+      options.compile.objective = objective;
+      const auto by_rows = ConvertGraph(Parsed(kBeside), options);
+      if (!by_rows.ok()) FAIL(by_rows.error().message);
+      CHECK(Outputs(*by_rows, inputs) == Outputs(inside, inputs));
+    }
+  }
+}
+
 TEST_CASE("Inputs outside: what cannot be done is refused, with what to do") {
   const std::string planar = kChain;
   CHECK(Refusal(planar, {{"x", 1}}).find("--input-format x=...,nhwc") != std::string::npos);
