@@ -5,6 +5,7 @@
 #include <random>
 
 #include "converter/driver/import_model.hpp"
+#include "converter/driver/refusal.hpp"
 #include "converter/fold/fold_tensors.hpp"
 
 namespace tenon::converter {
@@ -118,19 +119,6 @@ std::string ResultOf(const Attempt& attempt) {
     if (line.starts_with("and the model needs")) needs += ", " + line;
   }
   return fmt::format("with {} {}", attempt.words, needs);
-}
-
-/// The limits that a line of a refusal offers ("--memory-limit sram=4096"), by space.
-std::map<std::string, int64_t> LimitsIn(const std::string& line) {
-  constexpr std::string_view kOption = "--memory-limit ";
-  std::map<std::string, int64_t> limits;
-  for (size_t at = line.find(kOption); at != std::string::npos; at = line.find(kOption, at + 1)) {
-    const size_t name = at + kOption.size();
-    const size_t equals = line.find('=', name);
-    if (equals == std::string::npos) break;
-    limits[line.substr(name, equals - name)] = std::atoll(line.c_str() + equals + 1);
-  }
-  return limits;
 }
 
 void TakeBackLimits(const Board& chip, std::vector<std::string>& details) {

@@ -138,14 +138,6 @@ class Fitter {
       if (slower && !split_.force_program) break;
       return std::move(*accepted_);
     }
-    if (split_.force_program && !proof.compiled.program.used) {
-      return Error{
-          ErrorKind::kDoesNotFit,
-          fmt::format("memory program: none that is found keeps to {} bytes of '{}', other "
-                      "ways do: --memory-program=auto takes them",
-                      limit, board_.ArenaSpace()->name),
-          {}};
-    }
     return proof;
   }
 
@@ -169,9 +161,32 @@ class Fitter {
 
 }  // namespace
 
+namespace {
+
+/// A refusal of what a forced memory program does not fit says so where other ways do. Its limit is
+/// one that works with the program forced.
+Error WithOtherWays(Error refused, const Graph& graph, const CompileOptions& options,
+                    SplitOptions split) {
+  split.force_program = false;
+  if (!Fitter(graph, options, split).Run().ok()) return refused;
+  const MemorySpace& space = *options.board().ArenaSpace();
+  refused.details.insert(refused.details.begin(), refused.message);
+  refused.message = fmt::format(
+      "memory program: none that is found keeps to {} bytes of '{}', other ways do: "
+      "--memory-program=auto takes them",
+      space.usable_bytes(), space.name);
+  return refused;
+}
+
+}  // namespace
+
 Result<Fitted> CompileToFit(const Graph& graph, const CompileOptions& options,
                             const SplitOptions& split) {
-  TENON_ASSIGN_OR_RETURN(Fitted fitted, Fitter(graph, options, split).Run());
+  Result<Fitted> found = Fitter(graph, options, split).Run();
+  if (!found.ok() && IsTooLarge(found.error()) && split.force_program) {
+    return WithOtherWays(found.error(), graph, options, split);
+  }
+  TENON_ASSIGN_OR_RETURN(Fitted fitted, std::move(found));
   if (fitted.compiled.schedule.workers.empty()) {
     GrowWorkspaces(fitted.compiled.graph, fitted.compiled.arena);
   }

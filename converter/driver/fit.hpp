@@ -23,7 +23,8 @@ namespace tenon::converter {
 struct SplitOptions {
   bool allowed = true;  ///< false: what does not fit whole is refused
   bool program = true;  ///< run ops again and move tensors, where that is faster or fits at all
-  /// What does not fit whole runs ops again or moves tensors even where splitting alone is faster.
+  /// What does not fit whole runs ops again or moves tensors even where splitting alone is faster,
+  /// or would fit less (one unit).
   bool force_program = false;
   /// Work budget of one search for chains to cut, see MemorySplitOptions.
   int64_t work_budget = 20'000'000;

@@ -339,6 +339,11 @@ Result<Fitted> OneUnitFitter::SmallestInOneSpace() {
     TENON_RETURN_IF_ERROR(OrderAgain(compile, smallest));
   }
   TENON_RETURN_IF_ERROR(ShrinkByProgram(smallest));
+  // Patches alone are what a forced program stands against.
+  if (split_.force_program && smallest.cut != nullptr && !smallest.compiled.program.used) {
+    smallest = whole;
+    TENON_RETURN_IF_ERROR(ShrinkByProgram(smallest));
+  }
   smallest.lean = true;
   smallest.compiled.memory.unsplit_bytes = unsplit_;
   return smallest;

@@ -1,6 +1,9 @@
 #include "converter/driver/refusal.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <string_view>
 
 namespace tenon::converter {
 namespace {
@@ -11,6 +14,27 @@ struct PeakStep {
   int64_t bytes = 0;
 };
 
+/// Returns what two storages share while the op of a step runs, since its output takes over the
+/// input's bytes: both are alive, in the same place. Null: it takes over none.
+const PlannedStorage* TakenOver(const Compiled& compiled, size_t step,
+                                const std::map<TensorId, const PlannedStorage*>& by_root) {
+  const ArenaPlan& arena = compiled.arena;
+  const auto id = static_cast<size_t>(arena.steps[step]);
+  const int input = id < arena.in_place.size() ? arena.in_place[id] : -1;
+  if (input < 0) return nullptr;
+  const Op& op = compiled.graph.op(arena.steps[step]);
+  const auto storage_of = [&](TensorId tensor) {
+    const auto found = by_root.find(compiled.locations.at(tensor).root);
+    return found == by_root.end() ? nullptr : found->second;
+  };
+  const PlannedStorage* from = storage_of(op.inputs[static_cast<size_t>(input)]);
+  const PlannedStorage* to = storage_of(op.outputs[0]);
+  const auto at = static_cast<int64_t>(step);
+  if (from == nullptr || to == nullptr || from == to || from->arena != to->arena) return nullptr;
+  if (from->last_step != at || to->first_step != at || from->offset != to->offset) return nullptr;
+  return from->bytes < to->bytes ? from : to;
+}
+
 PeakStep FindPeakStep(const Compiled& compiled, const std::string& space,
                       const std::string& arena_space) {
   const ArenaPlan& arena = compiled.arena;
@@ -20,8 +44,10 @@ PeakStep FindPeakStep(const Compiled& compiled, const std::string& space,
     return (named.empty() ? arena_space : named) == space;
   };
   std::vector<int64_t> change(arena.steps.size() + 1, 0);
+  std::map<TensorId, const PlannedStorage*> by_root;
   for (const PlannedStorage& storage : arena.storages) {
     if (!is_there(storage)) continue;
+    if (storage.root != kNone) by_root[storage.root] = &storage;
     change[static_cast<size_t>(storage.first_step)] += storage.bytes;
     change[static_cast<size_t>(storage.last_step) + 1] -= storage.bytes;
   }
@@ -29,7 +55,9 @@ PeakStep FindPeakStep(const Compiled& compiled, const std::string& space,
   int64_t alive = 0;
   for (size_t step = 0; step < arena.steps.size(); ++step) {
     alive += change[step];
-    if (alive > peak.bytes) peak = {compiled.graph.op(arena.steps[step]).name, alive};
+    const PlannedStorage* shared = TakenOver(compiled, step, by_root);
+    const int64_t bytes = alive - (shared == nullptr ? 0 : shared->bytes);
+    if (bytes > peak.bytes) peak = {compiled.graph.op(arena.steps[step]).name, bytes};
   }
   return peak;
 }
@@ -108,6 +136,18 @@ Error RefusalOf(const std::vector<RefusedProgram>& programs, const Board& board,
     error.details.push_back(fmt::format("with that limit the rest lies in '{}'", beside.space));
   }
   return error;
+}
+
+std::map<std::string, int64_t> LimitsIn(const std::string& line) {
+  constexpr std::string_view kOption = "--memory-limit ";
+  std::map<std::string, int64_t> limits;
+  for (size_t at = line.find(kOption); at != std::string::npos; at = line.find(kOption, at + 1)) {
+    const size_t name = at + kOption.size();
+    const size_t equals = line.find('=', name);
+    if (equals == std::string::npos) break;
+    limits[line.substr(name, equals - name)] = std::atoll(line.c_str() + equals + 1);
+  }
+  return limits;
 }
 
 }  // namespace tenon::converter

@@ -1,6 +1,9 @@
 // Says why a model does not fit a board, and with which limits it would.
 #pragma once
 
+#include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "converter/driver/fit.hpp"
@@ -20,5 +23,8 @@ struct RefusedProgram {
 /// it tells about the space that does not. There must be a program.
 [[nodiscard]] Error RefusalOf(const std::vector<RefusedProgram>& programs, const Board& board,
                               bool split_allowed);
+
+/// Returns the limits that a line of such an error offers ("--memory-limit sram=4096"), by space.
+[[nodiscard]] std::map<std::string, int64_t> LimitsIn(const std::string& line);
 
 }  // namespace tenon::converter

@@ -115,6 +115,48 @@ TEST_CASE("Program: forced, it is taken where splitting would be faster, or refu
   CHECK(refused.error().message.find("memory program: none") == 0);
 }
 
+/// The number at the end of "--memory-limit sram=N".
+int64_t StatedLimit(const Error& error) {
+  const std::string mark = "--memory-limit sram=";
+  for (const std::string& detail : error.details) {
+    const size_t at = detail.find(mark);
+    if (at != std::string::npos) return std::stoll(detail.substr(at + mark.size()));
+  }
+  FAIL("no limit in the details of: " << error.message);
+  return 0;
+}
+
+TEST_CASE("Program: forced, the limit that a refusal names works, and every larger one") {
+  for (const char* text : {kSkip, kChain}) {
+    const Graph graph = Parsed(text);
+    const Conversion whole = Converted(graph, OneCore(kMuch));
+    ConvertOptions options = OneCore(1000);
+    options.split.allowed = true;
+    options.split.force_program = true;
+    const auto refused = ConvertGraph(graph, options);
+    REQUIRE_FALSE(refused.ok());
+    const int64_t stated = StatedLimit(refused.error());
+    const auto inputs = test::RandomInputs(graph, 1);
+    for (const int64_t limit : {stated, stated + 64, stated + stated / 8, 2 * stated}) {
+      CAPTURE(limit);
+      options.board.FindSpace("sram")->bytes = limit;
+      const Conversion fits = Converted(graph, options);
+      CHECK(fits.memory.arena_bytes <= limit);
+      CHECK(Outputs(fits, inputs) == Outputs(whole, inputs));
+    }
+  }
+}
+
+TEST_CASE("Program: forced, a graph that fits whole is no matter of its number of ops") {
+  std::string text = "input %v0: f32[1,8]\n";
+  constexpr int kOps = 610;  // a program is searched for up to 600
+  for (int i = 0; i < kOps; ++i) text += fmt::format("%v{} = unary(%v{})\n", i + 1, i);
+  ConvertOptions options = OneCore(kMuch);
+  options.fuse = false;
+  options.split.force_program = true;
+  CHECK_FALSE(Converted(Parsed(text + fmt::format("output %v{}\n", kOps)), options).program.used);
+}
+
 TEST_CASE("Program: a limit that cannot be met is raised step by step if that is asked for") {
   const Graph graph = Parsed(kSkip);
   ConvertOptions options = OneCore(1000);
@@ -128,6 +170,28 @@ TEST_CASE("Program: a limit that cannot be met is raised step by step if that is
   options = OneCore(kMuch);
   options.relax_limit = true;
   CHECK(Converted(graph, options).relaxed_limit == 0);
+}
+
+TEST_CASE("Program: a limit is raised as far as it takes, unless no limit helps") {
+  // Forty steps of a quarter lead from one byte to some 2 MB.
+  const Graph graph = Parsed(R"(input %x: f32[1,4,1024,1024]
+%y = unary(%x) {function=exp}
+output %y
+)");
+  ConvertOptions options = OneCore(1);
+  options.split.program = false;
+  options.relax_limit = true;
+  const Conversion relaxed = Converted(graph, options);
+  CHECK(relaxed.relaxed_limit >= relaxed.memory.arena_bytes);
+  CHECK(relaxed.relaxed_limit < relaxed.memory.arena_bytes * 5 / 4 + 64);
+  const Graph weights = Parsed(kSkip);
+  ConvertOptions no_constants = OneCore(1);
+  no_constants.board.FindSpace("flash")->bytes = 1000;
+  no_constants.relax_limit = true;
+  const auto refused = ConvertGraph(weights, no_constants);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().kind == ErrorKind::kDoesNotFit);
+  CHECK(refused.error().message.find("'flash'") != std::string::npos);
 }
 
 TEST_CASE("Program: random graphs under a tight limit compute the same bits") {

@@ -72,6 +72,24 @@ TEST_CASE("Fit: what cannot be split enough is refused with the op and a limit t
   CHECK(fits->memory.arena_bytes <= stated);
 }
 
+TEST_CASE("Fit: what a refusal calls alive counts an output in the place of its input once") {
+  const Graph graph = Parsed(
+      "input %x: f32[64,64]\n%a = unary(%x) {function=exp}\n"
+      "%b = unary(%a) {function=tanh}\n%y = unary(%b) {function=exp}\n"
+      "output %y\n");
+  ConvertOptions options = Portable(1000);
+  options.split.allowed = false;
+  const auto refused = ConvertGraph(graph, options);
+  REQUIRE_FALSE(refused.ok());
+  int64_t alive = 0;
+  for (const std::string& detail : refused.error().details) {
+    if (detail.find("most is needed while") != 0) continue;
+    alive = std::stoll(detail.substr(detail.find(": ") + 2));
+  }
+  CHECK(alive > 0);
+  CHECK(alive <= StatedLimit(refused.error()));
+}
+
 TEST_CASE("Fit: on microcontrollers patches are cut into tiles where whole rows need too much") {
   const Graph graph = Parsed(kChain);
   const auto on_microcontroller = [&](int64_t ram) {
