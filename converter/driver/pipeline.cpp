@@ -9,7 +9,7 @@
 #include "converter/driver/import_model.hpp"
 #include "converter/driver/memory_needs.hpp"
 #include "converter/driver/pass_list.hpp"
-#include "converter/driver/refusal.hpp"
+#include "converter/driver/relax_limit.hpp"
 #include "converter/emit/emit_plan.hpp"
 #include "converter/fold/fold_tensors.hpp"
 #include "converter/ir/locations.hpp"
@@ -437,58 +437,19 @@ Error CutShort(Error error) {
 
 }  // namespace
 
-namespace {
-
-bool IsTooSmall(const Result<Conversion>& conversion) {
-  return !conversion.ok() && conversion.error().kind == ErrorKind::kDoesNotFit;
-}
-
-/// Returns the limit of a space that a refusal offers; 0: it offers none.
-int64_t OfferedLimit(const Error& refused, const std::string& space) {
-  for (const std::string& line : refused.details) {
-    const std::map<std::string, int64_t> limits = LimitsIn(line);
-    if (const auto found = limits.find(space); found != limits.end()) return found->second;
-  }
-  return 0;
-}
-
-/// Raises the limit of the arena's space by quarters until the model fits, and returns what is made
-/// then. Steps below what the refusal offers are known to be too small. Where it offers no limit of
-/// that space, which another is short of, say, one without a limit tells whether to go on.
-Result<Conversion> ConvertRelaxed(const Graph& graph, ConvertOptions options, Error refused) {
-  MemorySpace& space = *options.board.FindSpace(options.board.ArenaSpace()->name);
-  bool exists = false;
-  while (true) {
-    int64_t usable = std::max<int64_t>(space.usable_bytes(), 0);
-    const int64_t offered = OfferedLimit(refused, space.name);
-    if (offered <= usable && !exists) {
-      ConvertOptions unlimited = options;
-      unlimited.board = WithLimit(options.board, kUnlimited);
-      Result<Conversion> conversion = ConvertWithin(graph, unlimited);
-      if (!conversion.ok()) return IsTooSmall(conversion) ? refused : conversion.error();
-      exists = true;
-    }
-    do {
-      usable += std::max(usable / 4, kStorageAlignment);
-    } while (usable < offered);
-    space.bytes = usable + space.reserve_bytes;
-    Result<Conversion> conversion = ConvertWithin(graph, options);
-    if (conversion.ok()) conversion->relaxed_limit = usable;
-    if (!IsTooSmall(conversion) || usable >= kUnlimited) return conversion;
-    refused = conversion.error();
-  }
-}
-
-}  // namespace
-
 Result<Conversion> ConvertGraph(const Graph& graph, const ConvertOptions& options) {
   Result<Conversion> conversion = ConvertWithin(graph, options);
-  if (options.relax_limit && IsTooSmall(conversion)) {
-    conversion = ConvertRelaxed(graph, options, conversion.error());
+  if (options.relax_limit && !conversion.ok() && IsTooLarge(conversion.error())) {
+    const auto convert = [&](const ConvertOptions& relaxed) {
+      return ConvertWithin(graph, relaxed);
+    };
+    conversion = ConvertRelaxed(options, conversion.error(), convert);
   }
   const bool cut_short = options.compile.time_limit.Passed();
   if (conversion.ok()) conversion->cut_short = cut_short;
-  if (cut_short && IsTooSmall(conversion)) return CutShort(conversion.error());
+  if (cut_short && !conversion.ok() && IsTooLarge(conversion.error())) {
+    return CutShort(conversion.error());
+  }
   return conversion;
 }
 
