@@ -112,7 +112,8 @@ Result<Fitted> ChainCutter::Cut(const CutOptions& options, int64_t arena_bytes) 
     return fitted->compiled.arena.bytes + packed;
   };
   Graph cut;
-  TENON_ASSIGN_OR_RETURN(const MemoryFit fit, FitMemory(planner_, cut, arena_bytes, measure));
+  TENON_ASSIGN_OR_RETURN(const MemoryFit fit,
+                         FitMemory(planner_, cut, arena_bytes, measure, options.wanted));
   // The order of patches, depth first, is already good: it is searched little.
   CompileOptions last = options.compile;
   last.order.budget = Quick(options.compile).order.budget;

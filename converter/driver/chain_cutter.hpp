@@ -17,6 +17,7 @@ struct CutOptions {
   bool ops = false;  ///< also splits every op whose working set exceeds its unit's memory
   double most_time =
       0;  ///< predicted picoseconds beyond which a program counts as too slow; 0: any
+  Wanted wanted = Wanted::kFirst;
 };
 
 /// Compiles the graph; with `ops`, first splits every op whose working set exceeds its memory.

@@ -234,7 +234,8 @@ Result<std::optional<Fitted>> OneUnitFitter::AimByProgram() {
   const int64_t fewest = best ? best->compiled.time.after : INT64_MAX;
   for (const int64_t eighths : kEighths) {
     if (!split_.allowed || bytes <= 0 || fewest <= whole.compiled.time.after) break;
-    Result<Fitted> cut = Cut(in_place, bytes / 8 * eighths, whole, /*ops=*/false);
+    Result<Fitted> cut =
+        Cut(in_place, bytes / 8 * eighths, whole, /*ops=*/false, Wanted::kCheapest);
     if (!cut.ok() && !IsTooLarge(cut.error())) return cut.error();
     if (!cut.ok() || cut->cut == nullptr) continue;
     CompileOptions as_cut = Quick(in_place);
@@ -299,7 +300,8 @@ Result<std::optional<Fitted>> OneUnitFitter::AimWith(int64_t shares) {
   if (!split_.allowed || IsBetween(shares) || SpreadIsFastest()) return std::optional<Fitted>();
   TENON_ASSIGN_OR_RETURN(const int64_t beside, BytesBesideArena(whole.compiled, board_));
   for (const bool ops : {false, true}) {
-    Result<Fitted> cut = Cut(in_place, std::max<int64_t>(limit_ - beside, 1), whole, ops);
+    Result<Fitted> cut =
+        Cut(in_place, std::max<int64_t>(limit_ - beside, 1), whole, ops, Wanted::kCheapest);
     if (!cut.ok() && !IsTooLarge(cut.error())) return cut.error();
     if (!cut.ok()) continue;
     TENON_ASSIGN_OR_RETURN(accepted, Accept(*cut, lean));
@@ -411,14 +413,14 @@ Result<Fitted> OneUnitFitter::LeastSpread(Fitted smallest) const {
 /// Cuts chains until the arena has at most `arena_bytes`; 0: as few as possible. `whole` is the
 /// graph compiled uncut, whose order is a good one to start from.
 Result<Fitted> OneUnitFitter::Cut(const CompileOptions& compile, int64_t arena_bytes,
-                                  const Fitted& whole, bool ops) {
+                                  const Fitted& whole, bool ops, Wanted wanted) {
   if (options_.progress) options_.progress("splitting", 0);
   Graph graph = graph_;
   if (whole.compiled.order.changed) TakeOrder(whole.compiled, graph);
   if (!cutter_ || !cutter_->HasOrder(graph.OpOrder())) {
     cutter_ = std::make_unique<ChainCutter>(std::move(graph), split_options_);
   }
-  return cutter_->Cut({compile, ops, most_time_}, arena_bytes);
+  return cutter_->Cut({compile, ops, most_time_, wanted}, arena_bytes);
 }
 
 }  // namespace tenon::converter

@@ -43,7 +43,7 @@ class OneUnitFitter : public FitWays {
   [[nodiscard]] Status OrderAgain(const CompileOptions& compile, Fitted& smallest) const;
   Status Improve(const CompileOptions& compile, const Fitted& whole, Fitted& smallest);
   [[nodiscard]] Result<Fitted> Cut(const CompileOptions& compile, int64_t arena_bytes,
-                                   const Fitted& whole, bool ops);
+                                   const Fitted& whole, bool ops, Wanted wanted = Wanted::kFirst);
 
   const Graph& graph_;
   const SplitOptions& split_;

@@ -28,6 +28,45 @@ bool HasRowsInOrder(const Shape& shape, const int32_t (&axes)[4]) {
   return true;
 }
 
+bool TurnsChannelsFirst(const Op& op) {
+  if (op.kind != OpKind::kTranspose) return false;
+  const auto turned = op.attributes.As<TransposeAttributes>();
+  return turned.rank == 4 && std::equal(kToChannelsFirst, kToChannelsFirst + 4, turned.permutation);
+}
+
+/// Returns true of an op that makes each element of one of its first input, all in the same way.
+bool IsAlikeForAll(const Graph& graph, const Op& op) {
+  if (op.kind != OpKind::kQuantize && op.kind != OpKind::kDequantize && op.kind != OpKind::kCast) {
+    return false;
+  }
+  return std::all_of(op.inputs.begin() + 1, op.inputs.end(), [&](TensorId id) {
+    return id == kNone || graph.tensor(id).shape.Elements() == 1;
+  });
+}
+
+/// Where an image is quantized before it is turned, turns it first: rows are copied before anything
+/// else is done with them.
+Status TurnFirst(Graph& graph, TensorId input) {
+  const OpId reader = graph.OnlyConsumer(input);
+  if (reader == kNone || !IsAlikeForAll(graph, graph.op(reader))) return {};
+  const Op op = graph.op(reader);
+  const OpId last = graph.OnlyConsumer(op.outputs[0]);
+  if (last == kNone || !TurnsChannelsFirst(graph.op(last))) return {};
+  const Op turn = graph.op(last);
+  const std::string first = graph.tensor(input).name + ".turned_first";
+  TENON_ASSIGN_OR_RETURN(const OpId turned, graph.InsertOp(reader, turn.kind, first, {input},
+                                                           turn.attributes, {first}));
+  std::vector<TensorId> inputs = op.inputs;
+  inputs[0] = graph.op(turned).outputs[0];
+  const std::string made = op.name + ".of_turned";
+  TENON_ASSIGN_OR_RETURN(const OpId again,
+                         graph.InsertOp(reader, op.kind, made, inputs, op.attributes, {made}));
+  graph.ReplaceUses(turn.outputs[0], graph.op(again).outputs[0]);
+  graph.EraseOp(last);
+  graph.EraseOp(reader);
+  return Verify(graph);
+}
+
 /// Returns the tensor through which all readers see an input as an image with its channels first:
 /// itself, or what a transpose or a reshape makes of it. kNone: there is none, or its rows are not
 /// in order.
@@ -36,12 +75,8 @@ TensorId FindImage(const Graph& graph, TensorId input) {
   constexpr int32_t kChannelsLast[4] = {0, 2, 3, 1};
   const Shape& shape = graph.tensor(input).shape;
   const OpId reader = graph.OnlyConsumer(input);
-  if (reader != kNone && graph.op(reader).kind == OpKind::kTranspose) {
-    const auto turned = graph.op(reader).attributes.As<TransposeAttributes>();
-    if (turned.rank == 4 &&
-        std::equal(kToChannelsFirst, kToChannelsFirst + 4, turned.permutation)) {
-      return HasRowsInOrder(shape, kChannelsLast) ? graph.op(reader).outputs[0] : kNone;
-    }
+  if (reader != kNone && TurnsChannelsFirst(graph.op(reader))) {
+    return HasRowsInOrder(shape, kChannelsLast) ? graph.op(reader).outputs[0] : kNone;
   }
   // A reshape keeps the order of elements.
   const bool is_reshaped = reader != kNone && graph.op(reader).kind == OpKind::kReshape;
@@ -67,6 +102,12 @@ Result<OpId> InsertCopy(Graph& graph, const std::string& name, TensorId image) {
 Result<OutsideInput> TakeOutside(Graph& graph, const InputFrom& from, TensorId tensor) {
   OutsideInput outside{tensor, from.rows, kNone};
   if (from.rows == 0) return outside;
+  const Shape& shape = graph.tensor(tensor).shape;
+  if (shape.rank == 4 && shape[0] > 1) {
+    return UsageError("--input-from {}=rows: it is {} images: the rows of one can be handed in",
+                      from.input, shape[0]);
+  }
+  TENON_RETURN_IF_ERROR(TurnFirst(graph, tensor));
   const TensorId image = FindImage(graph, tensor);
   if (image == kNone) {
     return UsageError(

@@ -13,6 +13,14 @@ double Milliseconds(Picoseconds time) {
   return static_cast<double>(time) / kPerMillisecond;
 }
 
+/// Tiles may be parts of the whole, or of patches.
+std::string PartsOf(const Patching& patching, SplitDimension dimension) {
+  const std::string tiles = fmt::format("{} tiles by width", patching.tiles);
+  if (patching.tiles > 1 && patching.parts == 1) return tiles;
+  const std::string patches = fmt::format("{} patches by {}", patching.parts, Name(dimension));
+  return patching.tiles > 1 ? fmt::format("{}, each into {}", patches, tiles) : patches;
+}
+
 void AddSplits(const Conversion& conversion, std::string& text) {
   const SplitReport& ops = conversion.op_splits;
   if (ops.ops_split > 0) {
@@ -20,11 +28,8 @@ void AddSplits(const Conversion& conversion, std::string& text) {
   }
   for (const SplitChain& chain : conversion.chain_splits.chains) {
     const Patching& patching = chain.patching;
-    const std::string tiles =
-        patching.tiles > 1 ? fmt::format(", each into {} tiles by width", patching.tiles) : "";
-    text +=
-        fmt::format("split: {} ops from {} to {} into {} patches by {}{}\n", chain.ops,
-                    chain.first_op, chain.last_op, patching.parts, Name(chain.dimension), tiles);
+    text += fmt::format("split: {} ops from {} to {} into {}\n", chain.ops, chain.first_op,
+                        chain.last_op, PartsOf(patching, chain.dimension));
   }
   const MemoryReport& memory = conversion.memory;
   if (memory.least_patched > 0) {

@@ -31,6 +31,12 @@ SplitChain Describe(const Graph& graph, const MemoryPlanSearch& search, const Pl
 
 }  // namespace
 
+/// The smallest target that was met, and by what.
+struct PatchPlanner::SmallestPlan {
+  int64_t target = 0;
+  std::optional<PlanOfChains> plan;  ///< none: by what is known for patches, or by cutting nothing
+};
+
 PatchPlanner::PatchPlanner(const Graph& graph, const MemorySplitOptions& options)
     : graph_(graph), search_(std::make_unique<MemoryPlanSearch>(graph, options)) {
   may_make_tiles_ =
@@ -54,6 +60,13 @@ MemorySplit PatchPlanner::Plan(int64_t target_bytes, CutInto into) {
     std::optional<PlanOfChains> apart = search_apart_->Find(target_bytes, into);
     if (apart && !(plan && plan->Cost() <= apart->Cost())) plan = std::move(apart);
   }
+  // The search misses some plans, more or fewer by what it has looked at before: what it has found
+  // to be the smallest remains.
+  for (const auto& smallest : smallest_) {
+    const bool is_tiled = &smallest != &smallest_[static_cast<size_t>(CutInto::kPatches)];
+    if (plan || !smallest || smallest->target > target_bytes) continue;
+    if (!is_tiled || into == CutInto::kTiles) plan = smallest->plan;
+  }
   if (!plan.has_value()) return result;
   result.fits = true;
   result.estimated_peak = plan->peak;
@@ -65,34 +78,38 @@ MemorySplit PatchPlanner::Plan(int64_t target_bytes, CutInto into) {
 }
 
 int64_t PatchPlanner::SmallestTarget(CutInto into) {
-  if (!smallest_target_) smallest_target_ = FindSmallestTarget(CutInto::kPatches, UnsplitPeak());
-  if (into == CutInto::kPatches) return *smallest_target_;
-  if (!smallest_tiled_) smallest_tiled_ = FindSmallestTarget(into, *smallest_target_);
-  return *smallest_tiled_;
+  std::unique_ptr<SmallestPlan>& rows = smallest_[static_cast<size_t>(CutInto::kPatches)];
+  if (!rows) rows = FindSmallest(CutInto::kPatches, UnsplitPeak());
+  std::unique_ptr<SmallestPlan>& smallest = smallest_[static_cast<size_t>(into)];
+  if (!smallest) smallest = FindSmallest(into, rows->target);
+  return smallest->target;
 }
 
-/// Sets `peak` to what the plan needs.
-bool PatchPlanner::Reaches(int64_t target, CutInto into, int64_t& peak) {
+std::optional<PlanOfChains> PatchPlanner::FindAny(int64_t target, CutInto into) {
   std::optional<PlanOfChains> plan = search_->Find(target, into);
   if (!plan && search_apart_) plan = search_apart_->Find(target, into);
-  if (plan) peak = plan->peak;
-  return plan.has_value();
+  return plan;
 }
 
-/// Finds the smallest target below one that can be met.
-int64_t PatchPlanner::FindSmallestTarget(CutInto into, int64_t reachable) {
+/// Finds the smallest target below one that can be met. What a plan needs is often less than it was
+/// made for.
+std::unique_ptr<PatchPlanner::SmallestPlan> PatchPlanner::FindSmallest(CutInto into,
+                                                                       int64_t reachable) {
   constexpr int64_t kPrecision = 256;
+  auto smallest = std::make_unique<SmallestPlan>();
+  smallest->target = reachable;
   int64_t unreachable = 0;
-  while (reachable - unreachable > std::max<int64_t>(reachable / kPrecision, 1)) {
-    const int64_t middle = unreachable + (reachable - unreachable) / 2;
-    int64_t peak = 0;
-    if (Reaches(middle, into, peak)) {
-      reachable = std::min(middle, std::max<int64_t>(peak, unreachable));
-    } else {
+  while (smallest->target - unreachable > std::max<int64_t>(smallest->target / kPrecision, 1)) {
+    const int64_t middle = unreachable + (smallest->target - unreachable) / 2;
+    std::optional<PlanOfChains> plan = FindAny(middle, into);
+    if (!plan) {
       unreachable = middle;
+      continue;
     }
+    smallest->target = std::min(middle, std::max<int64_t>(plan->peak, unreachable));
+    smallest->plan = std::move(plan);
   }
-  return reachable;
+  return smallest;
 }
 
 Status PatchPlanner::Apply(Graph& graph) const {

@@ -25,6 +25,7 @@ namespace tenon::converter {
 
 class MemoryPlanSearch;
 struct PlannedChain;
+struct PlanOfChains;
 
 /// The extra cost of patches over whole ops, in bytes that could be moved in the same time.
 struct PatchPrices {
@@ -89,16 +90,16 @@ class PatchPlanner {
   [[nodiscard]] const Graph& graph() const { return graph_; }
 
  private:
-  int64_t FindSmallestTarget(CutInto into, int64_t reachable);
-  [[nodiscard]] bool Reaches(int64_t target, CutInto into, int64_t& peak);
+  struct SmallestPlan;
+  [[nodiscard]] std::unique_ptr<SmallestPlan> FindSmallest(CutInto into, int64_t reachable);
+  [[nodiscard]] std::optional<PlanOfChains> FindAny(int64_t target, CutInto into);
 
   const Graph& graph_;
   std::unique_ptr<MemoryPlanSearch> search_;
   /// With WaitingParts::kApart; null if the graph has no such parts.
   std::unique_ptr<MemoryPlanSearch> search_apart_;
-  std::vector<PlannedChain> chains_;  ///< of the last plan
-  std::optional<int64_t> smallest_target_;
-  std::optional<int64_t> smallest_tiled_;
+  std::vector<PlannedChain> chains_;           ///< of the last plan
+  std::unique_ptr<SmallestPlan> smallest_[2];  ///< by CutInto; null: not looked for yet
   bool may_make_tiles_ = false;
 };
 
@@ -121,6 +122,12 @@ struct MemoryFit {
 using MeasureMemory = std::function<Result<int64_t>(const Graph& graph, const MemorySplit& split)>;
 inline constexpr int64_t kTooSlow = INT64_MAX;
 
+/// What is wanted of all that needs at most the limit.
+enum class Wanted : uint8_t {
+  kFirst,     ///< the first that is found
+  kCheapest,  ///< the cheapest: targets between one that fits and the next are tried too
+};
+
 /// Cuts the graph until `measure` returns at most `limit_bytes`, lowering the target by the excess
 /// each time. Takes at most `most_tries` conversions, and one more for the smallest target. If none
 /// fits, the graph becomes the one that needs least: compare `measured_bytes`. A limit of 0 asks
@@ -129,10 +136,12 @@ inline constexpr int64_t kTooSlow = INT64_MAX;
 /// the same is done with them.
 [[nodiscard]] Result<MemoryFit> FitMemory(Graph& graph, int64_t limit_bytes,
                                           const MemorySplitOptions& options,
-                                          const MeasureMemory& measure, int most_tries = 8);
+                                          const MeasureMemory& measure,
+                                          Wanted wanted = Wanted::kFirst, int most_tries = 8);
 
 /// The same with a planner that is asked several times; `cut` becomes the planner's graph, cut.
 [[nodiscard]] Result<MemoryFit> FitMemory(PatchPlanner& planner, Graph& cut, int64_t limit_bytes,
-                                          const MeasureMemory& measure, int most_tries = 8);
+                                          const MeasureMemory& measure,
+                                          Wanted wanted = Wanted::kFirst, int most_tries = 8);
 
 }  // namespace tenon::converter

@@ -10,10 +10,10 @@ namespace {
 
 class Fitter {
  public:
-  Fitter(PatchPlanner& planner, const MeasureMemory& measure)
-      : measure_(measure), planner_(planner) {}
+  Fitter(PatchPlanner& planner, const MeasureMemory& measure, int64_t limit_bytes, Wanted wanted)
+      : measure_(measure), planner_(planner), limit_(limit_bytes), wanted_(wanted) {}
 
-  /// Cuts and measures; keeps the result if it needs the least so far. Returns false if there is no
+  /// Cuts and measures; keeps the result if it is the best so far. Returns false if there is no
   /// such plan.
   Result<bool> Try(int64_t target) {
     tried_.insert(target);
@@ -25,7 +25,9 @@ class Fitter {
     ++fit_.tries;
     ++tries_;
     ++(last_ == kTooSlow ? slow_ : fast_);
-    if (fit_.tries == 1 || last_ < fit_.measured_bytes) {
+    if (last_ > limit_) fails_.insert(target);
+    if (IsBest(target)) {
+      target_ = target;
       fit_.measured_bytes = last_;
       fit_.split = std::move(split);
       best_ = std::move(candidate);
@@ -33,8 +35,20 @@ class Fitter {
     return true;
   }
 
+  /// Takes note that a target brings nothing.
+  void Refuse(int64_t target) { fails_.insert(target); }
   [[nodiscard]] bool Tried(int64_t target) const { return tried_.count(target) != 0; }
   [[nodiscard]] int64_t last() const { return last_; }
+  [[nodiscard]] bool Fits() const { return fit_.measured_bytes <= limit_; }
+  /// Returns the target of what is kept.
+  [[nodiscard]] int64_t target() const { return target_; }
+  /// Returns the smallest target above that which is known not to fit: what cuts nothing does not.
+  [[nodiscard]] int64_t FailsAbove() const {
+    const auto fails = fails_.upper_bound(target_);
+    const int64_t uncut = planner_.UnsplitPeak();
+    return fails == fails_.end() ? uncut : std::min(*fails, uncut);
+  }
+  [[nodiscard]] bool WantsCheapest() const { return wanted_ == Wanted::kCheapest; }
   [[nodiscard]] int64_t least() const { return fit_.measured_bytes; }
   /// Returns true if plans have been found and all but the first, of the uncut graph, were too
   /// slow.
@@ -52,6 +66,7 @@ class Fitter {
   void MakeTiles() {
     into_ = CutInto::kTiles;
     tried_.clear();
+    fails_.clear();
     tries_ = slow_ = 0;
     fast_ = 1;  // the uncut graph
   }
@@ -62,9 +77,21 @@ class Fitter {
   }
 
  private:
+  /// Of what fits the cheapest has the largest target.
+  [[nodiscard]] bool IsBest(int64_t target) const {
+    if (fit_.tries == 1) return true;
+    const bool both_fit = Fits() && last_ <= limit_;
+    if (WantsCheapest() && both_fit) return target > target_;
+    return last_ < fit_.measured_bytes;
+  }
+
   const MeasureMemory& measure_;
   PatchPlanner& planner_;
+  const int64_t limit_;
+  const Wanted wanted_;
   std::set<int64_t> tried_;
+  std::set<int64_t> fails_;  ///< targets of plans that need more than the limit
+  int64_t target_ = 0;
   Graph best_;
   MemoryFit fit_;
   int64_t last_ = 0;
@@ -114,6 +141,21 @@ Status SearchSmallest(Fitter& fitter, int64_t limit_bytes, int most_tries) {
   return {};
 }
 
+/// Halves what lies between the target of what fits and the next one that is known not to.
+Status MakeCheaper(Fitter& fitter) {
+  constexpr int kHalvings = 3;
+  constexpr int64_t kPrecision = 64;
+  for (int i = 0; i < kHalvings && fitter.WantsCheapest() && fitter.Fits(); ++i) {
+    const int64_t fits = fitter.target();
+    const int64_t fails = fitter.FailsAbove();
+    if (fails - fits <= fits / kPrecision) break;
+    const int64_t middle = fits + (fails - fits) / 2;
+    TENON_ASSIGN_OR_RETURN(const bool made, fitter.Try(middle));
+    if (!made || fitter.target() != middle) fitter.Refuse(middle);
+  }
+  return {};
+}
+
 /// Takes the limit as target, then lowers it by the excess and at least by this share, as long as
 /// there are plans.
 Status AimAtLimit(Fitter& fitter, int64_t limit_bytes, int most_tries, int64_t least_share) {
@@ -129,28 +171,28 @@ Status AimAtLimit(Fitter& fitter, int64_t limit_bytes, int most_tries, int64_t l
 }  // namespace
 
 Result<MemoryFit> FitMemory(Graph& graph, int64_t limit_bytes, const MemorySplitOptions& options,
-                            const MeasureMemory& measure, int most_tries) {
+                            const MeasureMemory& measure, Wanted wanted, int most_tries) {
   const Graph uncut = std::move(graph);
   PatchPlanner planner(uncut, options);
-  return FitMemory(planner, graph, limit_bytes, measure, most_tries);
+  return FitMemory(planner, graph, limit_bytes, measure, wanted, most_tries);
 }
 
 Result<MemoryFit> FitMemory(PatchPlanner& planner, Graph& cut, int64_t limit_bytes,
-                            const MeasureMemory& measure, int most_tries) {
-  Fitter fitter(planner, measure);
+                            const MeasureMemory& measure, Wanted wanted, int most_tries) {
+  Fitter fitter(planner, measure, limit_bytes, wanted);
   // A target that the uncut graph meets changes nothing: the first measurement is of that graph.
   TENON_RETURN_IF_ERROR(fitter.Try(INT64_MAX).status());
-  if (fitter.last() <= limit_bytes) return fitter.Finish(cut);
+  if (fitter.Fits()) return fitter.Finish(cut);
   constexpr int64_t kOfPatches = 64;
   TENON_RETURN_IF_ERROR(AimAtLimit(fitter, limit_bytes, most_tries, kOfPatches));
-  if (fitter.last() <= limit_bytes) return fitter.Finish(cut);
-  TENON_RETURN_IF_ERROR(SearchSmallest(fitter, limit_bytes, most_tries));
-  if (fitter.least() <= limit_bytes || !planner.MayMakeTiles()) return fitter.Finish(cut);
+  if (!fitter.Fits()) TENON_RETURN_IF_ERROR(SearchSmallest(fitter, limit_bytes, most_tries));
+  TENON_RETURN_IF_ERROR(MakeCheaper(fitter));
+  if (fitter.Fits() || !planner.MayMakeTiles()) return fitter.Finish(cut);
   fitter.MakeTiles();
   constexpr int64_t kOfTiles = 256;  // they differ little from each other
   TENON_RETURN_IF_ERROR(AimAtLimit(fitter, limit_bytes, most_tries, kOfTiles));
-  if (fitter.least() <= limit_bytes) return fitter.Finish(cut);
-  TENON_RETURN_IF_ERROR(SearchSmallest(fitter, limit_bytes, most_tries));
+  if (!fitter.Fits()) TENON_RETURN_IF_ERROR(SearchSmallest(fitter, limit_bytes, most_tries));
+  TENON_RETURN_IF_ERROR(MakeCheaper(fitter));
   return fitter.Finish(cut);
 }
 

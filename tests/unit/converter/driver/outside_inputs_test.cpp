@@ -118,6 +118,28 @@ TEST_CASE("Inputs outside: rows come so many at a time, but for the last") {
   CHECK(left == 0);
 }
 
+/// What a model that is made of integers does with an image of floats, channels last.
+constexpr const char* kQuantized = R"(input %x as "image": f32[1,24,24,2]
+const %s: f32[1] = [0.0078125]
+const %z: i8[1] = [3]
+const %w1: f32[6,2,3,3] = random(1)
+%q = quantize(%x, %s, %z)
+%t = transpose(%q) {permutation=[0,3,1,2]}
+%d = dequantize(%t, %s, %z)
+%y = conv(%d, %w1) {pads=[1,1,1,1], strides=[2,2]}
+output %y
+)";
+
+TEST_CASE("Inputs outside: rows of an image that is quantized before it is turned") {
+  const auto inputs = test::RandomInputs(Parsed(kQuantized), 4);
+  const Conversion inside = Converted(kQuantized, {});
+  for (const int32_t rows : {1, 5, 24}) {
+    CAPTURE(rows);
+    const Conversion by_rows = Converted(kQuantized, {{"image", rows}});
+    CHECK(Outputs(by_rows, inputs) == Outputs(inside, inputs));
+  }
+}
+
 /// The image stands beside what a convolution makes of it: their pixels alternate.
 constexpr const char* kBeside = R"(input %x as "image": f32[1,24,24,2]
 const %w1: f32[6,2,3,3] = random(1)
@@ -147,6 +169,8 @@ TEST_CASE("Inputs outside: rows that a concatenation takes too come as one run o
 TEST_CASE("Inputs outside: what cannot be done is refused, with what to do") {
   const std::string planar = kChain;
   CHECK(Refusal(planar, {{"x", 1}}).find("--input-format x=...,nhwc") != std::string::npos);
+  CHECK(Refusal("input %x: f32[2,24,24,3]\n%y = unary(%x) {function=exp}\noutput %y\n", {{"x", 1}})
+            .find("it is 2 images") != std::string::npos);
   CHECK(Refusal(planar, {{"y", 0}}).find("the model has no input 'y' (it has x)") !=
         std::string::npos);
   CHECK(Refusal(planar, {{"x", 0}, {"x", 0}}).find("given twice") != std::string::npos);

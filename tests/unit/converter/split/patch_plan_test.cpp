@@ -350,6 +350,24 @@ TEST_CASE("Memory plan: random networks keep their values under every target tha
   CHECK(cut > 40);
 }
 
+TEST_CASE("Memory plan: the smallest target is met, however little the search may look at") {
+  for (uint64_t seed = 1; seed <= 150; ++seed) {
+    CAPTURE(seed);
+    const Graph graph = RandomNetwork(seed).Make(16, 1);
+    for (const int64_t budget : {500, 5'000, 100'000}) {
+      CAPTURE(budget);
+      MemorySplitOptions options;
+      options.tiles = true;
+      options.work_budget = budget;
+      PatchPlanner planner(graph, options);
+      for (const CutInto into : {CutInto::kPatches, CutInto::kTiles}) {
+        const int64_t smallest = planner.SmallestTarget(into);
+        CHECK(planner.Plan(smallest, into).fits);
+      }
+    }
+  }
+}
+
 TEST_CASE("Memory plan: the same graph gives the same plan") {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     Graph first = RandomNetwork(seed).Make(12, 1);
@@ -402,6 +420,27 @@ TEST_CASE("Memory fit: comes close to the smallest target that is not too slow")
   REQUIRE(fit.ok());
   CHECK(fit->measured_bytes >= fast);
   CHECK(fit->measured_bytes < fast + smallest / 64);
+}
+
+TEST_CASE("Memory fit: the cheapest that fits is cut for nearly the largest target that does") {
+  // Aims at the limit all need one byte too much, down to targets that they do not reach.
+  const int64_t smallest = SmallestTarget(Hourglass(1), {});
+  const int64_t limit = 2 * smallest;
+  const int64_t fits_below = smallest + smallest / 2;
+  const MeasureMemory measure = [&](const Graph&, const MemorySplit& split) -> Result<int64_t> {
+    return split.target_bytes <= fits_below ? limit : limit + 1;
+  };
+  const auto target_of = [&](Wanted wanted) {
+    Graph graph = Hourglass(1);
+    const auto fit = FitMemory(graph, limit, {}, measure, wanted);
+    REQUIRE(fit.ok());
+    CHECK(fit->measured_bytes == limit);
+    return fit->split.target_bytes;
+  };
+  CHECK(target_of(Wanted::kFirst) == smallest);
+  const int64_t cheapest = target_of(Wanted::kCheapest);
+  CHECK(cheapest <= fits_below);
+  CHECK(cheapest > fits_below - smallest / 8);
 }
 
 TEST_CASE("Memory fit: an error of the conversion comes through") {
