@@ -1,10 +1,13 @@
 #!/bin/sh
-# build_and_test.sh PRESET FOLDER HOST_TOOLS: builds one of the bare-metal presets in FOLDER and runs
-# its quick tests on the emulated board. Status 77, and the reason, where the tools are missing.
+# build_and_test.sh PRESET FOLDER HOST_TOOLS [REGEX TARGET...]: builds one of the bare-metal presets in
+# FOLDER and runs its quick tests on the emulated board: all, or those that REGEX names, for which
+# these targets are enough. Status 77, and the reason, where the tools are missing.
 set -eu
 preset=$1
 folder=$2
 host_tools=$3
+tests=${4-.}
+shift "$(($# < 4 ? $# : 4))"
 
 for tool in arm-none-eabi-g++ qemu-system-arm; do
   if ! command -v "$tool" >/dev/null; then
@@ -14,5 +17,5 @@ for tool in arm-none-eabi-g++ qemu-system-arm; do
 done
 cd "$(dirname "$0")/../.."
 cmake --preset "$preset" -B "$folder" -DTENON_HOST_TOOLS="$host_tools" --log-level=WARNING
-cmake --build "$folder"
-exec ctest --test-dir "$folder" -L quick -j 2 --output-on-failure
+cmake --build "$folder" ${1:+--target "$@"}
+exec ctest --test-dir "$folder" -L quick -R "$tests" --no-tests=error -j 2 --output-on-failure
