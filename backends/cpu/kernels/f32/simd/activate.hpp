@@ -8,24 +8,29 @@ namespace tenon::cpu::f32::TENON_F32_ISA {
 using Integers = int32_t __attribute__((vector_size(kLanes * 4)));
 using Floats = Vector<kLanes>;
 
-struct ReducedExp {
+/// Contains x as exponent * log(2) + rest.
+struct SplitExp {
   Integers exponent;
-  Floats mantissa;
+  Floats rest;
 };
 
-/// Returns exp(x + tail) as mantissa * 2^exponent for a small tail, by the reduction and the
-/// polynomial of portable/math.hpp.
-[[gnu::always_inline]] static inline ReducedExp ReduceExp(Floats x, Floats tail) {
+/// Splits x by the reduction of portable/math.hpp.
+[[gnu::always_inline]] static inline SplitExp SplitOf(Floats x) {
   constexpr float kRounder = 12582912.0F;  // 1.5 * 2^23: adding it rounds to an integer
   const Floats shifted = x * 1.44269504F + kRounder;
   const Floats whole = shifted - kRounder;
-  const Floats r = (x - whole * 0.693359375F) + whole * 2.12194440e-4F + tail;
+  return {reinterpret_cast<Integers>(shifted) - reinterpret_cast<Integers>(kRounder - Floats{}),
+          (x - whole * 0.693359375F) + whole * 2.12194440e-4F};
+}
+
+/// Returns exp of a rest of half of log(2) at most, by the polynomial of portable/math.hpp.
+[[gnu::always_inline]] static inline Floats ExpOfRest(Floats r) {
   Floats p = r * 1.381447306e-3F + 8.368780836e-3F;
   p = p * r + 4.166839272e-2F;
   p = p * r + 1.666651964e-1F;
   p = p * r + 4.999999404e-1F;
-  return {reinterpret_cast<Integers>(shifted) - reinterpret_cast<Integers>(kRounder - Floats{}),
-          r * r * p + r + 1.0F};
+  p = p * r + 1.0F;
+  return p * r + 1.0F;
 }
 
 /// Returns 2^exponent for -126 <= exponent <= 127.
@@ -33,10 +38,10 @@ struct ReducedExp {
   return reinterpret_cast<Floats>((exponent + 127) << 23);
 }
 
-/// Returns exp(x + tail) of |x| <= 87.
-[[gnu::always_inline]] static inline Floats ExpOfModerate(Floats x, Floats tail = Floats{}) {
-  const ReducedExp reduced = ReduceExp(x, tail);
-  return reduced.mantissa * PowerOfTwo(reduced.exponent);
+/// Returns exp(x) of |x| <= 87.
+[[gnu::always_inline]] static inline Floats ExpOfModerate(Floats x) {
+  const SplitExp split = SplitOf(x);
+  return ExpOfRest(split.rest) * PowerOfTwo(split.exponent);
 }
 
 [[gnu::always_inline]] static inline Floats Sigmoid(Floats x) {
@@ -55,13 +60,11 @@ struct ReducedExp {
 
 /// Returns x raised to `least`; NaN stays NaN.
 [[gnu::always_inline]] static inline Floats AtLeast(Floats x, float least) {
-  const Floats bound = Floats{} + least;
-  return x < bound ? bound : x;
+  return Raised<kLanes>(x, Floats{} + least);
 }
 
 [[gnu::always_inline]] static inline Floats AtMost(Floats x, float most) {
-  const Floats bound = Floats{} + most;
-  return x > bound ? bound : x;
+  return Lowered<kLanes>(x, Floats{} + most);
 }
 
 [[gnu::always_inline]] static inline Floats Tanh(Floats x) {
@@ -92,16 +95,27 @@ struct ReducedExp {
   return p / q;
 }
 
-/// The leading 12 bits of x: their square is exact.
-[[gnu::always_inline]] static inline Floats LeadingBits(Floats x) {
-  return reinterpret_cast<Floats>(reinterpret_cast<Integers>(x) & ~0xFFF);
+/// Returns exp(scale * z^2) of a power of two as scale, without the error that the square's
+/// rounding would bring: that of a large z is many units in the last place of the result.
+[[gnu::always_inline]] static inline Floats ExpOfSquare(Floats z, float scale) {
+#if TENON_F32_INTRINSICS
+  const Floats scaled = z * scale;
+  Floats rounded = scaled * z;
+  KeepInRegister(rounded);  // else it might be fused into what follows, and not be rounded
+  const Floats tail = _mm256_fmsub_ps(scaled, z, rounded);
+#else
+  // The leading 12 bits of z, whose square is exact.
+  const Floats leading = reinterpret_cast<Floats>(reinterpret_cast<Integers>(z) & ~0xFFF);
+  const Floats rounded = scale * (leading * leading);
+  const Floats tail = scale * (z - leading) * (z + leading);
+#endif
+  const SplitExp split = SplitOf(rounded);
+  return ExpOfRest(split.rest + tail) * PowerOfTwo(split.exponent);
 }
 
 [[gnu::always_inline]] static inline Floats Erf(Floats x) {
   const Floats z = AtMost(Magnitude(x), 9.0F);
-  const Floats leading = LeadingBits(z);
-  const Floats tail = (leading - z) * (leading + z);
-  const Floats half = ScaledTail(z * 1.41421356F) * ExpOfModerate(-(leading * leading), tail);
+  const Floats half = ScaledTail(z * 1.41421356F) * ExpOfSquare(z, -1.0F);
   const Floats far = 1.0F - (half + half);
   const Floats square = x * x;
   Floats p = square * -6.535225548e-4F + 5.085128825e-3F;
@@ -117,9 +131,7 @@ struct ReducedExp {
 [[gnu::always_inline]] static inline Floats Gelu(Floats x) {
   const Floats raised = AtLeast(x, -13.0F);
   const Floats magnitude = AtMost(Magnitude(raised), 13.0F);
-  const Floats leading = LeadingBits(magnitude);
-  const Floats tail = 0.5F * (leading - magnitude) * (leading + magnitude);
-  const Floats half = ScaledTail(magnitude) * ExpOfModerate(-0.5F * (leading * leading), tail);
+  const Floats half = ScaledTail(magnitude) * ExpOfSquare(magnitude, -0.5F);
   return raised * (x < Floats{} ? half : 1.0F - half);
 }
 
@@ -127,16 +139,16 @@ struct ReducedExp {
 /// one keep their absolute accuracy.
 [[gnu::always_inline]] static inline Floats Exp(Floats x) {
   const Bounds<kLanes> range(-104.0F, 89.0F);
-  const ReducedExp reduced = ReduceExp(range.Clamp(x), Floats{});
+  const SplitExp split = SplitOf(range.Clamp(x));
   // In two factors, because 2^exponent alone may leave the range of normal numbers.
-  const Integers half = reduced.exponent >> 1;
-  return reduced.mantissa * PowerOfTwo(half) * PowerOfTwo(reduced.exponent - half);
+  const Integers half = split.exponent >> 1;
+  return ExpOfRest(split.rest) * PowerOfTwo(half) * PowerOfTwo(split.exponent - half);
 }
 
 /// x tanh(log(1 + e)) of e = exp(x), in which no term cancels.
 [[gnu::always_inline]] static inline Floats Mish(Floats x) {
   const Floats lowest = Floats{} - 87.0F;
-  const Floats e = ExpOfModerate(AtMost(x < lowest ? lowest : x, 20.0F));
+  const Floats e = ExpOfModerate(AtMost(Raised<kLanes>(x, lowest), 20.0F));
   const Floats n = e * (e + 2.0F);
   return x < lowest ? Floats{} : x * (n / (n + 2.0F));
 }

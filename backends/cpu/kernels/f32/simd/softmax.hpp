@@ -13,7 +13,7 @@ constexpr float kLowest = -__builtin_inff();
   constexpr float kLogOfSmallest = -87.3365F;
   const Floats zeros = {};
   const Floats lowest = zeros + kLogOfSmallest;
-  const Floats result = ExpOfModerate(x < lowest ? lowest : x);
+  const Floats result = ExpOfModerate(Raised<kLanes>(x, lowest));
   return x < lowest ? zeros : result;
 }
 
