@@ -40,15 +40,29 @@ struct Sums {
   return _mm_load_si128(reinterpret_cast<const __m128i*>(bytes));
 }
 
+/// Contains what is the same for all pixels of a call, in every lane: stores of bytes might change
+/// the call, for all that the compiler knows.
 struct Block {
-  const DepthwiseCall& call;
-  __m128i flip;
+  explicit Block(const DepthwiseCall& of)
+      : call(of),
+        flip(_mm_set1_epi8(static_cast<char>(of.x_flip))),
+        zero_point(_mm256_set1_epi16(static_cast<short>(of.output.zero_point))),
+        min(_mm_set1_epi8(static_cast<char>(of.output.min))),
+        max(_mm_set1_epi8(static_cast<char>(of.output.max))),
+        y_flip(_mm_set1_epi8(static_cast<char>(of.output.flip))) {}
 
-  [[gnu::always_inline]] inline __m256i LoadTap(const DepthwiseTap& tap, int64_t first) const {
-    const int64_t column = first + tap.column;
-    const bool inside = column >= 0 && column < call.columns;
-    const uint8_t* from = inside ? tap.row + column * tap.step : call.padding;
-    return _mm256_cvtepu8_epi16(_mm_xor_si128(LoadBytes(from, call.channels), flip));
+  const DepthwiseCall& call;
+  const __m128i flip;
+  const __m256i zero_point;
+  const __m128i min;
+  const __m128i max;
+  const __m128i y_flip;
+
+  /// Loads the bytes of a tap; kWhole: all 16 channels exist.
+  template <bool kWhole>
+  [[gnu::always_inline]] inline __m256i LoadTap(const uint8_t* from) const {
+    return _mm256_cvtepu8_epi16(
+        _mm_xor_si128(LoadBytes(from, kWhole ? kBlock : call.channels), flip));
   }
 
   /// As requantize.hpp says; `at` counts registers.
@@ -73,15 +87,11 @@ struct Block {
   }
 
   [[gnu::always_inline]] inline void ApplyEpilogue(const Sums& sums, uint8_t* y) const {
-    const ByteOutput& output = call.output;
-    const __m256i words =
-        _mm256_adds_epi16(_mm256_packs_epi32(Rounded(sums.low, 0), Rounded(sums.high, 1)),
-                          _mm256_set1_epi16(static_cast<short>(output.zero_point)));
+    const __m256i words = _mm256_adds_epi16(
+        _mm256_packs_epi32(Rounded(sums.low, 0), Rounded(sums.high, 1)), zero_point);
     __m128i bytes =
         _mm_packs_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
-    bytes = _mm_max_epi8(bytes, _mm_set1_epi8(static_cast<char>(output.min)));
-    bytes = _mm_min_epi8(bytes, _mm_set1_epi8(static_cast<char>(output.max)));
-    bytes = _mm_xor_si128(bytes, _mm_set1_epi8(static_cast<char>(output.flip)));
+    bytes = _mm_xor_si128(_mm_min_epi8(_mm_max_epi8(bytes, min), max), y_flip);
     if (call.channels >= kBlock) {
       _mm_storeu_si128(reinterpret_cast<__m128i*>(y), bytes);
       return;
@@ -97,47 +107,106 @@ struct Block {
   }
 };
 
-void RunDepthwise(const DepthwiseCall& call) {
-  const Block block = {call, _mm_set1_epi8(static_cast<char>(call.x_flip))};
-  for (int pixel = 0; pixel < call.pixels; ++pixel) {
-    const int64_t column = call.first + pixel * call.stride;
-    Sums sums = {Load(call.bias), Load(call.bias + 8)};
-    const DepthwiseTap* tap = call.taps;
-    const auto* weights = static_cast<const int16_t*>(call.weights);
-    for (int group = 0; group < call.groups; ++group, tap += 2, weights += 2 * kBlock) {
-      const __m256i a = block.LoadTap(tap[0], column);
-      const __m256i b = block.LoadTap(tap[1], column);
-      const __m256i low = _mm256_madd_epi16(_mm256_unpacklo_epi16(a, b), Load(weights));
-      const __m256i high = _mm256_madd_epi16(_mm256_unpackhi_epi16(a, b), Load(weights + kBlock));
-      sums.low = _mm256_add_epi32(sums.low, low);
-      sums.high = _mm256_add_epi32(sums.high, high);
-    }
-    block.ApplyEpilogue(sums, call.y + pixel * call.y_step);
+/// Adds the products of two taps of 16 channels.
+[[gnu::always_inline]] inline void AddPair(__m256i a, __m256i b, const int16_t* weights,
+                                           Sums& sums) {
+  const __m256i low = _mm256_madd_epi16(_mm256_unpacklo_epi16(a, b), Load(weights));
+  const __m256i high = _mm256_madd_epi16(_mm256_unpackhi_epi16(a, b), Load(weights + kBlock));
+  sums.low = _mm256_add_epi32(sums.low, low);
+  sums.high = _mm256_add_epi32(sums.high, high);
+}
+
+/// Computes a pixel whose window may leave the input.
+template <bool kWhole>
+void RunPixel(const Block& block, int pixel) {
+  const DepthwiseCall& call = block.call;
+  const int64_t column = call.first + pixel * call.stride;
+  Sums sums = {Load(call.bias), Load(call.bias + 8)};
+  const DepthwiseTap* tap = call.taps;
+  const auto* weights = static_cast<const int16_t*>(call.weights);
+  const auto load = [&](const DepthwiseTap& of) {
+    const int64_t at = column + of.column;
+    const bool inside = static_cast<uint64_t>(at) < static_cast<uint64_t>(call.columns);
+    return block.LoadTap<kWhole>(inside ? of.row + at * of.step : call.padding);
+  };
+  for (int group = 0; group < call.groups; ++group, tap += 2, weights += 2 * kBlock) {
+    AddPair(load(tap[0]), load(tap[1]), weights, sums);
   }
+  block.ApplyEpilogue(sums, call.y + pixel * call.y_step);
+}
+
+/// Computes pixels whose windows have all columns in the input, of a block of 16 channels.
+template <int kPixels>
+void RunInside(const Block& block, int pixel) {
+  const DepthwiseCall& call = block.call;
+  const int64_t column = call.first + pixel * call.stride;
+  Sums sums[kPixels];
+#pragma GCC unroll 4
+  for (int i = 0; i < kPixels; ++i) sums[i] = {Load(call.bias), Load(call.bias + 8)};
+  const DepthwiseTap* tap = call.taps;
+  const auto* weights = static_cast<const int16_t*>(call.weights);
+  for (int group = 0; group < call.groups; ++group, tap += 2, weights += 2 * kBlock) {
+    const uint8_t* a = tap[0].row + (column + tap[0].column) * tap[0].step;
+    const uint8_t* b = tap[1].row + (column + tap[1].column) * tap[1].step;
+    const int64_t a_step = call.stride * tap[0].step;
+    const int64_t b_step = call.stride * tap[1].step;
+#pragma GCC unroll 4
+    for (int i = 0; i < kPixels; ++i) {
+      AddPair(block.LoadTap<true>(a + i * a_step), block.LoadTap<true>(b + i * b_step), weights,
+              sums[i]);
+    }
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < kPixels; ++i) {
+    block.ApplyEpilogue(sums[i], call.y + (pixel + i) * call.y_step);
+  }
+}
+
+constexpr int kMostPixels = 4;
+constexpr void (*kRunInside[kMostPixels])(const Block&, int) = {RunInside<1>, RunInside<2>,
+                                                                RunInside<3>, RunInside<4>};
+
+void RunDepthwise(const DepthwiseCall& call) {
+  const Block block(call);
+  int pixel = 0;
+  if (call.channels < kBlock) {
+    for (; pixel < call.pixels; ++pixel) RunPixel<false>(block, pixel);
+    return;
+  }
+  int64_t least = 0;
+  int64_t most = 0;
+  for (int i = 0; i < 2 * call.groups; ++i) {
+    least = call.taps[i].column < least ? call.taps[i].column : least;
+    most = call.taps[i].column > most ? call.taps[i].column : most;
+  }
+  const auto begins_inside = [&](int at) { return call.first + at * call.stride + least >= 0; };
+  const auto ends_inside = [&](int at) {
+    return call.first + at * call.stride + most < call.columns;
+  };
+  for (; pixel < call.pixels && !begins_inside(pixel); ++pixel) RunPixel<true>(block, pixel);
+  while (pixel < call.pixels && ends_inside(pixel)) {
+    int count = 1;
+    while (count < kMostPixels && pixel + count < call.pixels && ends_inside(pixel + count))
+      ++count;
+    kRunInside[count - 1](block, pixel);
+    pixel += count;
+  }
+  for (; pixel < call.pixels; ++pixel) RunPixel<true>(block, pixel);
 }
 
 /// Where all 16 channels exist, the compiler knows it, and a tap is one load.
 template <bool kWhole>
 [[gnu::always_inline]] inline void RunWindowOf(const DepthwiseCall& call) {
-  const Block block = {call, _mm_set1_epi8(static_cast<char>(call.x_flip))};
-  const int channels = kWhole ? kBlock : call.channels;
-  const auto load = [&](const uint8_t* from) {
-    return _mm256_cvtepu8_epi16(_mm_xor_si128(LoadBytes(from, channels), block.flip));
-  };
+  const Block block(call);
+  const auto load = [&](const uint8_t* from) { return block.LoadTap<kWhole>(from); };
   Sums sums = {Load(call.bias), Load(call.bias + 8)};
   const uint8_t* from = call.window;
   const auto* weights = static_cast<const int16_t*>(call.weights);
-  const auto add = [&](__m256i a, __m256i b) {
-    const __m256i low = _mm256_madd_epi16(_mm256_unpacklo_epi16(a, b), Load(weights));
-    const __m256i high = _mm256_madd_epi16(_mm256_unpackhi_epi16(a, b), Load(weights + kBlock));
-    sums.low = _mm256_add_epi32(sums.low, low);
-    sums.high = _mm256_add_epi32(sums.high, high);
-    weights += 2 * kBlock;
-  };
-  for (int tap = 0; tap + 2 <= call.window_taps; tap += 2, from += 2 * call.window_step) {
-    add(load(from), load(from + call.window_step));
+  for (int tap = 0; tap + 2 <= call.window_taps; tap += 2, weights += 2 * kBlock) {
+    AddPair(load(from), load(from + call.window_step), weights, sums);
+    from += 2 * call.window_step;
   }
-  if (call.window_taps % 2 != 0) add(load(from), _mm256_setzero_si256());
+  if (call.window_taps % 2 != 0) AddPair(load(from), _mm256_setzero_si256(), weights, sums);
   block.ApplyEpilogue(sums, call.y);
 }
 

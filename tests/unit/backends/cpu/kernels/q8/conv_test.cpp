@@ -141,6 +141,23 @@ TEST_CASE("Fast quantized conv: channels of a bias so large that sums and produc
   });
 }
 
+TEST_CASE("Fast quantized conv: more bytes of a pixel than are widened at once") {
+  ForEachInstructions([] {
+    Generator random(9);
+    // Around one and two parts of 512 bytes, in one tap and in several.
+    for (const int32_t depth : {511, 512, 513, 518, 1024, 1027}) {
+      CheckEqual(Pointwise(depth, Pick(random, 1, 70), 1, Pick(random, 1, 13)),
+                 RandomGemmOptions(random), random);
+    }
+    for (const int32_t channels : {57, 128, 171, 342}) {
+      ConvCase c;
+      c.x = {1, channels, 5, 8};
+      c.w = {Pick(random, 1, 40), channels, 3, 3};
+      CheckEqual(c, RandomGemmOptions(random), random);
+    }
+  });
+}
+
 TEST_CASE("Fast quantized conv: rows too wide for the stack are cut") {
   ForEachInstructions([] {
     Generator random(7);
