@@ -3,7 +3,7 @@
 
 usage: peer_workers.py ENGINE MODEL THREADS SECONDS
        peer_workers.py ENGINE MODEL outputs FOLDER
-ENGINE: onnxruntime, openvino, mnn or litert. The first form prints {"min": ms, "median": ms} as
+ENGINE: onnxruntime, onnxruntime_exact, openvino, mnn or litert. The first form prints {"min": ms, "median": ms} as
 JSON. The second runs the model once and writes its inputs (FOLDER/in.NAME.npy) and outputs
 (FOLDER/out.INDEX.npy, in the model's order).
 Inputs are seeded noise of the model's own dtypes and shapes; they are bound once, so that only the
@@ -30,9 +30,11 @@ def noise(shape, dtype):
     return random.integers(max(info.min, -128), min(info.max, 255), shape).astype(dtype)
 
 
-def onnxruntime_runner(path, threads):
+def onnxruntime_runner(path, threads, settings=()):
     import onnxruntime
     options = onnxruntime.SessionOptions()
+    for key, value in settings:
+        options.add_session_config_entry(key, value)
     options.intra_op_num_threads = threads
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
@@ -47,6 +49,11 @@ def onnxruntime_runner(path, threads):
     for port in session.get_outputs():
         binding.bind_output(port.name)
     return Runner(lambda: session.run_with_iobinding(binding), inputs, binding.copy_outputs_to_cpu)
+
+
+def onnxruntime_exact_runner(path, threads):
+    """With products of bytes that do not saturate on processors without VNNI."""
+    return onnxruntime_runner(path, threads, [("session.x64quantprecision", "1")])
 
 
 def openvino_runner(path, threads):
@@ -126,8 +133,8 @@ def litert_runner(path, threads):
                            for port in interpreter.get_output_details()])
 
 
-RUNNERS = {"onnxruntime": onnxruntime_runner, "openvino": openvino_runner, "mnn": mnn_runner,
-           "litert": litert_runner}
+RUNNERS = {"onnxruntime": onnxruntime_runner, "onnxruntime_exact": onnxruntime_exact_runner,
+           "openvino": openvino_runner, "mnn": mnn_runner, "litert": litert_runner}
 
 
 def write_outputs(engine, path, folder):
