@@ -1,5 +1,6 @@
 // Models kernels on bytes: products four bytes deep and 16 channels wide, and elementwise work.
 #include <algorithm>
+#include <iterator>
 
 #include "backends/cpu/caps/tiles.hpp"
 #include "converter/cost/features_kernels.hpp"
@@ -39,18 +40,28 @@ void AddRescaled(const Context& context, Rounding rounding) {
   context.terms.Add("fixed_point_outputs", rounding == Rounding::kHalfEven ? 0.0 : outputs);
 }
 
-void AddDepthwise(const Context& context) {
+/// Returns true if each image has one window and no padding, as a step of a stream has: kernels
+/// then go from tap to tap, without rows and columns of pixels.
+bool HasOneWindow(const ConvAttributes& conv, const TensorView& y) {
+  const bool is_padded =
+      std::any_of(std::begin(conv.pads), std::end(conv.pads), [](int32_t pad) { return pad != 0; });
+  return y.dims[2] == 1 && y.dims[3] == 1 && !is_padded;
+}
+
+void AddDepthwise(const Context& context, const ConvAttributes& conv) {
   const TensorView& w = context.call().Input(GemmInput::kWeights);
   const TensorView& y = context.call().Output();
+  const bool one_window = HasOneWindow(conv, y);
+  const int64_t lanes = one_window ? kChannelStep : kDepthwiseStep;
+  const int64_t taps =
+      one_window ? w.dims[2] * w.dims[3] : CeilDiv<int64_t>(w.dims[2], kDepthStep) * w.dims[3];
   const auto pixels = static_cast<double>(int64_t{y.dims[0]} * y.dims[2] * y.dims[3]);
-  const auto vectors = static_cast<double>(CeilDiv<int64_t>(y.dims[1], kDepthwiseStep));
+  const auto vectors = static_cast<double>(CeilDiv<int64_t>(y.dims[1], lanes));
   CostTerms& terms = context.terms;
-  terms.model += " depthwise";
+  terms.model += one_window ? " window" : " depthwise";
   terms.Add("pixels", pixels);
   terms.Add("pixel_vectors", pixels * vectors);
-  terms.Add(
-      "tap_vectors",
-      pixels * vectors * static_cast<double>(CeilDiv<int64_t>(w.dims[2], kDepthStep) * w.dims[3]));
+  terms.Add("tap_vectors", pixels * vectors * static_cast<double>(taps));
 }
 
 }  // namespace
@@ -62,7 +73,7 @@ void QuantizedConv(const Context& context) {
   const TensorView& y = call.Output();
   const int32_t group = attributes.conv.group;
   if (group > 1 && group == call.Input(GemmInput::kX).dims[1]) {
-    AddDepthwise(context);
+    AddDepthwise(context, attributes.conv);
   } else {
     QuantizedGemm gemm;
     gemm.pixels = int64_t{y.dims[0]} * y.dims[2] * y.dims[3];

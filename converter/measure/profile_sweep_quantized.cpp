@@ -31,6 +31,16 @@ class QuantizedBuilder {
                    rounding);
   }
 
+  /// Adds a depthwise convolution whose window is all of the image, as a step of a stream has it.
+  TensorId Window(TensorId x, Rounding rounding) {
+    const Shape shape = builder_.ShapeOf(x);
+    QuantizedConvAttributes conv;
+    conv.conv.group = shape[1];
+    conv.output.rounding = rounding;
+    const TensorId w = builder_.ConstantOf(DType::kI8, {shape[1], 1, shape[2], shape[3]});
+    return AddGemm(OpKind::kQuantizedConv, x, w, shape[2] * shape[3], Attributes(conv), rounding);
+  }
+
   TensorId MatMul(TensorId a, int columns, Rounding rounding) {
     const Shape& shape = builder_.ShapeOf(a);
     const int32_t depth = shape[shape.rank - 1];
@@ -162,12 +172,28 @@ void AddLayers(Rounding rounding, std::vector<SweepNetwork>& networks) {
   }
 }
 
+/// Steps of streams: windows of a few frames, each of one column, then products of one pixel.
+void AddSteps(Rounding rounding, std::vector<SweepNetwork>& networks) {
+  for (const int frames : {3, 5, 10, 22}) {
+    for (const int channels : {16, 40, 64, 128}) {
+      QuantizedBuilder builder(
+          fmt::format("quantized steps {} {}x{}", Name(rounding), frames, channels),
+          static_cast<uint64_t>(frames * channels));
+      TensorId x = builder.Window(builder.Input({1, channels, frames, 1}), rounding);
+      for (const int outputs : {32, 64, 48}) x = builder.Conv(x, outputs, 1, 1, 1, rounding);
+      builder.Dequantize(builder.Lookup(x));
+      networks.push_back(builder.Finish());
+    }
+  }
+}
+
 }  // namespace
 
 void AddQuantizedNetworks(std::vector<SweepNetwork>& networks) {
   for (const Rounding rounding : {Rounding::kHalfEven, Rounding::kFixedPoint}) {
     AddImages(rounding, networks);
     AddLayers(rounding, networks);
+    AddSteps(rounding, networks);
   }
 }
 
