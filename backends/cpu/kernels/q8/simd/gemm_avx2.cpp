@@ -160,8 +160,10 @@ void SumPixels(const GemmCall& call, const uint8_t* x, int pixels, int32_t* sums
   const GemmGroup& group = *call.group;
   const int64_t weight_step = int64_t{group.width} * kDepthStep;
   for (int i = 0; i < pixels; ++i) {
-    std::memcpy(sums + i * kMostWidth, group.bias,
-                sizeof(int32_t) * static_cast<size_t>(group.width));
+    for (int p = 0; p < group.width; p += kLanes) {
+      _mm256_store_si256(reinterpret_cast<__m256i*>(sums + i * kMostWidth + p),
+                         _mm256_load_si256(reinterpret_cast<const __m256i*>(group.bias + p)));
+    }
   }
   const int8_t* weights = group.weights;
   Widener widener(call);

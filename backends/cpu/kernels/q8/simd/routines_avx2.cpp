@@ -22,8 +22,21 @@ struct Sums {
   __m256i high;  ///< the others
 };
 
+/// What the two halves of a register are for.
+enum class Halves {
+  kChannels,  ///< channels of one pixel
+  kPixels,    ///< two pixels by 8 channels: constants of the first 8 serve both
+};
+
 [[gnu::always_inline]] inline __m256i Load(const void* from) {
   return _mm256_loadu_si256(static_cast<const __m256i*>(from));
+}
+
+/// Loads the constants of a register.
+template <Halves kHalves>
+[[gnu::always_inline]] inline __m256i LoadConstants(const void* from) {
+  if constexpr (kHalves == Halves::kChannels) return Load(from);
+  return _mm256_broadcastsi128_si256(_mm_loadu_si128(static_cast<const __m128i*>(from)));
 }
 
 /// Loads the bytes of 16 channels, of which `channels` exist.
@@ -66,32 +79,42 @@ struct Block {
   }
 
   /// As requantize.hpp says; `at` counts registers.
+  template <Halves kHalves>
   [[gnu::always_inline]] inline __m256i Rounded(__m256i sum, int at) const {
+    const __m256i multiplier =
+        LoadConstants<kHalves>(static_cast<const int32_t*>(call.multiplier) + at * 8);
     if (!call.fixed_point) {
-      const __m256 factor = _mm256_loadu_ps(static_cast<const float*>(call.multiplier) + at * 8);
+      const __m256 factor = _mm256_castsi256_ps(multiplier);
       return _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_cvtepi32_ps(sum), factor));
     }
-    const __m256i multiplier = Load(static_cast<const int32_t*>(call.multiplier) + at * 8);
-    const __m256i right = Load(call.right + at * 8);
+    const __m256i right = LoadConstants<kHalves>(call.right + at * 8);
     // With x twice as large, the upper halves of the products are what is wanted.
-    const __m256i doubled = _mm256_sllv_epi32(sum, Load(call.doubling + at * 8));
+    const __m256i doubled = _mm256_sllv_epi32(sum, LoadConstants<kHalves>(call.doubling + at * 8));
     const __m256i rounder = _mm256_set1_epi64x(int64_t{1} << 31);
     const __m256i even = _mm256_add_epi64(_mm256_mul_epi32(doubled, multiplier), rounder);
     const __m256i odd = _mm256_add_epi64(
         _mm256_mul_epi32(_mm256_srli_epi64(doubled, 32), _mm256_srli_epi64(multiplier, 32)),
         rounder);
     const __m256i high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xAA);
-    const __m256i biased = _mm256_add_epi32(high, Load(call.half + at * 8));
-    const __m256i away = _mm256_and_si256(_mm256_srai_epi32(high, 31), Load(call.away + at * 8));
+    const __m256i biased = _mm256_add_epi32(high, LoadConstants<kHalves>(call.half + at * 8));
+    const __m256i away =
+        _mm256_and_si256(_mm256_srai_epi32(high, 31), LoadConstants<kHalves>(call.away + at * 8));
     return _mm256_srav_epi32(_mm256_add_epi32(biased, away), right);
   }
 
-  [[gnu::always_inline]] inline void ApplyEpilogue(const Sums& sums, uint8_t* y) const {
+  /// Returns the outputs of one pixel, or of two.
+  template <Halves kHalves>
+  [[gnu::always_inline]] inline __m128i Outputs(const Sums& sums) const {
     const __m256i words = _mm256_adds_epi16(
-        _mm256_packs_epi32(Rounded(sums.low, 0), Rounded(sums.high, 1)), zero_point);
-    __m128i bytes =
+        _mm256_packs_epi32(Rounded<kHalves>(sums.low, 0), Rounded<kHalves>(sums.high, 1)),
+        zero_point);
+    const __m128i bytes =
         _mm_packs_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
-    bytes = _mm_xor_si128(_mm_min_epi8(_mm_max_epi8(bytes, min), max), y_flip);
+    return _mm_xor_si128(_mm_min_epi8(_mm_max_epi8(bytes, min), max), y_flip);
+  }
+
+  [[gnu::always_inline]] inline void ApplyEpilogue(const Sums& sums, uint8_t* y) const {
+    const __m128i bytes = Outputs<Halves::kChannels>(sums);
     if (call.channels >= kBlock) {
       _mm_storeu_si128(reinterpret_cast<__m128i*>(y), bytes);
       return;
@@ -107,11 +130,14 @@ struct Block {
   }
 };
 
-/// Adds the products of two taps of 16 channels.
+/// Adds the products of two taps.
+template <Halves kHalves = Halves::kChannels>
 [[gnu::always_inline]] inline void AddPair(__m256i a, __m256i b, const int16_t* weights,
                                            Sums& sums) {
-  const __m256i low = _mm256_madd_epi16(_mm256_unpacklo_epi16(a, b), Load(weights));
-  const __m256i high = _mm256_madd_epi16(_mm256_unpackhi_epi16(a, b), Load(weights + kBlock));
+  const __m256i low =
+      _mm256_madd_epi16(_mm256_unpacklo_epi16(a, b), LoadConstants<kHalves>(weights));
+  const __m256i high =
+      _mm256_madd_epi16(_mm256_unpackhi_epi16(a, b), LoadConstants<kHalves>(weights + kBlock));
   sums.low = _mm256_add_epi32(sums.low, low);
   sums.high = _mm256_add_epi32(sums.high, high);
 }
@@ -162,36 +188,72 @@ void RunInside(const Block& block, int pixel) {
   }
 }
 
+/// Computes two pixels whose windows have all columns in the input, of a block of 8 channels.
+void RunTwo(const Block& block, int pixel) {
+  constexpr Halves kBoth = Halves::kPixels;
+  const DepthwiseCall& call = block.call;
+  const int64_t column = call.first + pixel * call.stride;
+  Sums sums = {LoadConstants<kBoth>(call.bias), LoadConstants<kBoth>(call.bias + 8)};
+  const DepthwiseTap* tap = call.taps;
+  const auto* weights = static_cast<const int16_t*>(call.weights);
+  const auto load = [&](const DepthwiseTap& of) {
+    const uint8_t* from = of.row + (column + of.column) * of.step;
+    const uint8_t* next = from + call.stride * of.step;
+    const __m128i bytes =
+        _mm_unpacklo_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from)),
+                           _mm_loadl_epi64(reinterpret_cast<const __m128i*>(next)));
+    return _mm256_cvtepu8_epi16(_mm_xor_si128(bytes, block.flip));
+  };
+  for (int group = 0; group < call.groups; ++group, tap += 2, weights += 2 * kBlock) {
+    AddPair<kBoth>(load(tap[0]), load(tap[1]), weights, sums);
+  }
+  const __m128i outputs = block.Outputs<kBoth>(sums);
+  uint8_t* y = call.y + pixel * call.y_step;
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(y), outputs);
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(y + call.y_step), _mm_srli_si128(outputs, 8));
+}
+
 constexpr int kMostPixels = 4;
 constexpr void (*kRunInside[kMostPixels])(const Block&, int) = {RunInside<1>, RunInside<2>,
                                                                 RunInside<3>, RunInside<4>};
 
-void RunDepthwise(const DepthwiseCall& call) {
-  const Block block(call);
-  int pixel = 0;
-  if (call.channels < kBlock) {
-    for (; pixel < call.pixels; ++pixel) RunPixel<false>(block, pixel);
-    return;
-  }
+/// Which pixels have windows with all columns in the input.
+struct InsidePixels {
+  int first = 0;
+  int end = 0;
+};
+
+InsidePixels FindInside(const DepthwiseCall& call) {
   int64_t least = 0;
   int64_t most = 0;
   for (int i = 0; i < 2 * call.groups; ++i) {
     least = call.taps[i].column < least ? call.taps[i].column : least;
     most = call.taps[i].column > most ? call.taps[i].column : most;
   }
-  const auto begins_inside = [&](int at) { return call.first + at * call.stride + least >= 0; };
-  const auto ends_inside = [&](int at) {
-    return call.first + at * call.stride + most < call.columns;
-  };
-  for (; pixel < call.pixels && !begins_inside(pixel); ++pixel) RunPixel<true>(block, pixel);
-  while (pixel < call.pixels && ends_inside(pixel)) {
-    int count = 1;
-    while (count < kMostPixels && pixel + count < call.pixels && ends_inside(pixel + count))
-      ++count;
-    kRunInside[count - 1](block, pixel);
-    pixel += count;
+  InsidePixels inside = {0, call.pixels};
+  const auto column = [&](int pixel) { return call.first + pixel * call.stride; };
+  while (inside.first < call.pixels && column(inside.first) + least < 0) ++inside.first;
+  while (inside.end > inside.first && column(inside.end - 1) + most >= call.columns) --inside.end;
+  return inside;
+}
+
+void RunDepthwise(const DepthwiseCall& call) {
+  const Block block(call);
+  const InsidePixels inside = FindInside(call);
+  const auto run_pixel = call.channels >= kBlock ? RunPixel<true> : RunPixel<false>;
+  for (int pixel = 0; pixel < inside.first; ++pixel) run_pixel(block, pixel);
+  int pixel = inside.first;
+  if (call.channels >= kBlock) {
+    while (pixel < inside.end) {
+      const int left = inside.end - pixel;
+      const int count = left < kMostPixels ? left : kMostPixels;
+      kRunInside[count - 1](block, pixel);
+      pixel += count;
+    }
+  } else if (call.channels == kHalf) {
+    for (; pixel + 2 <= inside.end; pixel += 2) RunTwo(block, pixel);
   }
-  for (; pixel < call.pixels; ++pixel) RunPixel<true>(block, pixel);
+  for (; pixel < call.pixels; ++pixel) run_pixel(block, pixel);
 }
 
 /// Where all 16 channels exist, the compiler knows it, and a tap is one load.
