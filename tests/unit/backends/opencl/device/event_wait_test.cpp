@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <chrono>
+#include <functional>
 #include <thread>
 
 #include "backends/opencl/device/device.hpp"
@@ -30,10 +32,16 @@ class HeldEvent {
   [[nodiscard]] cl_event event() const { return event_; }
   void End(cl_int state) { REQUIRE(Cl().SetUserEventStatus(event_, state) == CL_SUCCESS); }
 
-  /// Waits for it while another thread ends it a little later.
-  Status WaitWhileItEnds(cl_int state) {
-    std::thread other([this, state] {
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  /// Waits for it while another thread ends it a little later, once `begun` says so: that fails
+  /// where it does not within ten seconds.
+  Status WaitWhileItEnds(
+      cl_int state, const std::function<bool()>& begun = [] { return true; }) {
+    std::thread other([this, state, &begun] {
+      const Deadline end = Now() + 10'000 * kMillisecond;
+      do {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      } while (!begun() && Now() < end);
+      CHECK(begun());
       Cl().SetUserEventStatus(event_, state);
     });
     Status status = WaitForEvent(event_, Now() + kMinute);
@@ -54,10 +62,18 @@ class DriverWithoutCallbacks {
   explicit DriverWithoutCallbacks(cl_int answer) {
     answer_ = answer;
     kept_ = nullptr;
+    questions_ = 0;
     functions_ = Cl();
-    functions_.SetEventCallback = [](cl_event, cl_int, Callback, void* data) {
+    get_event_info_ = functions_.GetEventInfo;
+    functions_.SetEventCallback = [](cl_event, cl_int, Callback callback, void* data) {
+      callback_ = callback;
       kept_ = data;
-      return answer_;
+      return answer_.load();
+    };
+    functions_.GetEventInfo = [](cl_event event, cl_event_info info, size_t size, void* value,
+                                 size_t* needed) {
+      ++questions_;
+      return get_event_info_(event, info, size, value, needed);
     };
     InterceptClFunctions(&functions_);
   }
@@ -66,15 +82,34 @@ class DriverWithoutCallbacks {
   ~DriverWithoutCallbacks() { InterceptClFunctions(nullptr); }
 
   [[nodiscard]] static bool WasAsked() { return kept_ != nullptr; }
+  /// Calls back after all.
+  static void CallBack(cl_event event) { callback_(event, CL_COMPLETE, kept_); }
+  /// How often somebody has asked for the state of an event.
+  [[nodiscard]] static int Questions() { return questions_; }
 
  private:
-  static cl_int answer_;
-  static void* kept_;  // what a driver would keep
+  static inline std::atomic<cl_int> answer_ = CL_SUCCESS;
+  static inline std::atomic<Callback> callback_ = nullptr;  // what a driver would keep
+  static inline std::atomic<void*> kept_ = nullptr;
+  static inline std::atomic<int> questions_ = 0;
+  static inline decltype(ClFunctions::GetEventInfo) get_event_info_ = nullptr;
   ClFunctions functions_;
 };
 
-cl_int DriverWithoutCallbacks::answer_ = CL_SUCCESS;
-void* DriverWithoutCallbacks::kept_ = nullptr;
+/// Counts how often somebody asks for the state of an event from now on.
+class Questions {
+ public:
+  /// Returns true if they are many more than of one who sleeps for 20 ms each time, the longest
+  /// sleep.
+  [[nodiscard]] bool AreMany() const {
+    const auto slept = static_cast<int>((Now() - start_) / (20 * kMillisecond));
+    return DriverWithoutCallbacks::Questions() - asked_ > slept + 5;
+  }
+
+ private:
+  int asked_ = DriverWithoutCallbacks::Questions();
+  Deadline start_ = Now();
+};
 
 }  // namespace
 
@@ -92,15 +127,35 @@ TEST_CASE("OpenCL event wait: an event that has ended is not waited for") {
 TEST_CASE("OpenCL event wait: ends though the driver refuses to call back") {
   HeldEvent held;
   const DriverWithoutCallbacks driver(CL_OUT_OF_HOST_MEMORY);
-  CHECK(held.WaitWhileItEnds(CL_COMPLETE).ok());
-  CHECK(DriverWithoutCallbacks::WasAsked());
+  CHECK(held.WaitWhileItEnds(CL_COMPLETE, DriverWithoutCallbacks::WasAsked).ok());
 }
 
 TEST_CASE("OpenCL event wait: ends though the driver forgets to call back") {
   HeldEvent held;
   const DriverWithoutCallbacks driver(CL_SUCCESS);
-  CHECK(held.WaitWhileItEnds(CL_COMPLETE).ok());
-  CHECK(DriverWithoutCallbacks::WasAsked());
+  CHECK(held.WaitWhileItEnds(CL_COMPLETE, DriverWithoutCallbacks::WasAsked).ok());
+}
+
+TEST_CASE(
+    "OpenCL event wait: whoever waits sleeps long, and looks again once the driver calls back") {
+  using std::chrono::milliseconds;
+  HeldEvent held;
+  const DriverWithoutCallbacks driver(CL_SUCCESS);
+  std::thread other([&] {
+    while (!DriverWithoutCallbacks::WasAsked()) std::this_thread::sleep_for(milliseconds(1));
+    const Questions before;
+    std::this_thread::sleep_for(milliseconds(200));
+    CHECK_FALSE(before.AreMany());
+    const Questions after;
+    DriverWithoutCallbacks::CallBack(held.event());
+    // On a busy machine it may be a while until it can look often.
+    const Deadline end = Now() + 10'000 * kMillisecond;
+    while (!after.AreMany() && Now() < end) std::this_thread::sleep_for(milliseconds(1));
+    CHECK(after.AreMany());
+    held.End(CL_COMPLETE);
+  });
+  CHECK(WaitForEvent(held.event(), Now() + kMinute).ok());
+  other.join();
 }
 
 TEST_CASE("OpenCL event wait: an event may end after the wait was given up") {
