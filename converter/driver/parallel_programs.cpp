@@ -100,7 +100,8 @@ class Maker {
     return division.replicas > 1 && !for_throughput_ && batch_.rows > 1;
   }
   [[nodiscard]] int32_t ShardRows(const ThreadDivision& division) const {
-    return DividesBatch(division) ? CeilDiv(batch_.rows, division.replicas) : batch_.rows;
+    if (!DividesBatch(division)) return batch_.rows;
+    return static_cast<int32_t>(CeilDiv<int64_t>(batch_.rows, division.replicas));
   }
 
   Result<ParallelCandidate> CandidateOf(const ThreadDivision& division) {

@@ -115,7 +115,7 @@ std::vector<int32_t> MemoryPlanSearch::PartCounts(const Chain& chain) const {
   std::vector<int32_t> counts;
   const int32_t least = std::max<int32_t>(1, options_.limits.smallest_part_rows);
   for (int32_t height = rows - 1; height >= least;) {
-    const int32_t parts = CeilDiv(rows, height);
+    const auto parts = static_cast<int32_t>(CeilDiv<int64_t>(rows, height));
     if (parts > options_.limits.most_parts) break;
     if (counts.empty() || counts.back() != parts) counts.push_back(parts);
     // Reduces the rows by a quarter each time; tries every number once they are small.
@@ -129,12 +129,15 @@ std::vector<int32_t> MemoryPlanSearch::PartCounts(const Chain& chain) const {
 std::vector<int32_t> MemoryPlanSearch::CountsInSteps(const Chain& chain, PatchPolicy policy) const {
   constexpr int32_t kMostSteps = 4;
   if (policy == PatchPolicy::kRecompute || options_.limits.smallest_part_rows > 1) return {};
-  const int32_t rows = chain.MostSharedRows();
-  int32_t tallest = 0;
-  for (const ChainTensor& tensor : chain.tensors) tallest = std::max(tallest, tensor.rows);
+  const int64_t rows = chain.MostSharedRows();
+  int64_t tallest = 0;
+  for (const ChainTensor& tensor : chain.tensors) {
+    tallest = std::max<int64_t>(tallest, tensor.rows);
+  }
   std::vector<int32_t> counts;
-  for (int32_t steps = 2; steps <= kMostSteps && rows * steps <= tallest; steps *= 2) {
-    if (rows * steps <= options_.limits.most_parts) counts.push_back(rows * steps);
+  for (int64_t steps = 2; steps <= kMostSteps && rows * steps <= tallest; steps *= 2) {
+    if (rows * steps > options_.limits.most_parts) break;
+    counts.push_back(static_cast<int32_t>(rows * steps));
   }
   return counts;
 }

@@ -24,7 +24,7 @@ std::vector<int32_t> CountsOfTiles(const Chain& columns) {
   const int32_t width = columns.MostSharedRows();
   std::vector<int32_t> counts;
   for (int32_t size = width - 1; size >= 1; size -= std::max(1, size / 3)) {
-    const int32_t tiles = CeilDiv(width, size);
+    const auto tiles = static_cast<int32_t>(CeilDiv<int64_t>(width, size));
     if (tiles > 1 && (counts.empty() || counts.back() != tiles)) counts.push_back(tiles);
   }
   return counts;
@@ -39,7 +39,8 @@ std::vector<int32_t> MemoryPlanSearch::CountsOfTiledPatches(const Chain& chain,
   const int32_t rows = chain.MostSharedRows();
   std::vector<int32_t> counts;
   for (const int32_t height : {4, 2, 1}) {
-    const int32_t parts = CeilDiv(rows, std::max(height, options_.limits.smallest_part_rows));
+    const int32_t least = std::max(height, options_.limits.smallest_part_rows);
+    const auto parts = static_cast<int32_t>(CeilDiv<int64_t>(rows, least));
     if (counts.empty() || counts.back() < parts) counts.push_back(parts);
   }
   const std::vector<int32_t> in_steps = CountsInSteps(chain, policy);

@@ -29,7 +29,7 @@ IndexRange ExitShare(const Chain& chain, size_t tensor, int32_t parts, int32_t p
 
 int32_t StepsPerShare(const Chain& chain, const Patching& patching) {
   if (patching.policy == PatchPolicy::kRecompute) return 1;
-  return CeilDiv(patching.parts, chain.MostSharedRows());
+  return static_cast<int32_t>(CeilDiv<int64_t>(patching.parts, chain.MostSharedRows()));
 }
 
 std::vector<uint8_t> ComputedAgain(const Chain& chain, PatchPolicy policy) {

@@ -234,6 +234,20 @@ TEST_CASE("Limits: on the built-in boards what is named works, less is refused, 
   CHECK(tally.refused > 20);
 }
 
+TEST_CASE("Limits: tensors of as many rows as a dimension can have are refused in words") {
+  for (const char* dims : {"1073741824", "2147483647", "1,1,2147483647,1", "1,1,1,2147483647",
+                           "1,1,1073741824,1", "2147483647,1,1,1"}) {
+    CAPTURE(dims);
+    const Graph graph = Parsed(
+        fmt::format("input %x: f32[{}]\n%y = unary(%x) {{function=relu}}\noutput %y\n", dims));
+    const auto board = LoadBoard("cortex-m7");
+    REQUIRE(board.ok());
+    const auto conversion = ConvertGraph(graph, WithLittleEffort(*board));
+    REQUIRE_FALSE(conversion.ok());
+    CHECK(conversion.error().kind == ErrorKind::kDoesNotFit);
+  }
+}
+
 TEST_CASE("Limits: with more of the direct space no more of the arena's space is needed") {
   const uint64_t graphs = TestsAll() ? 100 : 4;
   int spread = 0;
