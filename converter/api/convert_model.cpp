@@ -6,6 +6,7 @@
 #include "converter/api/what_is_left.hpp"
 #include "converter/did_you_mean.hpp"
 #include "converter/emit/c_source.hpp"
+#include "converter/json_text.hpp"
 #include "converter/report/decisions.hpp"
 #include "converter/report/summary.hpp"
 
@@ -271,7 +272,7 @@ Result<ConvertedPlan> ConvertModel(const ConvertRequest& request) {
   if (request.reports) {
     nlohmann::ordered_json decisions = DecisionsJson(conversion);
     if (!made.orders.empty()) decisions["order"]["measured"] = MeasuredJson(made.orders);
-    plan.decisions_json = decisions.dump(2) + "\n";
+    plan.decisions_json = JsonText(decisions) + "\n";
     plan.details = Summary(conversion, /*verbose=*/true);
   }
   std::string warnings;

@@ -6,6 +6,7 @@
 #include "converter/driver/kernel_list.hpp"
 #include "converter/emit/decisions_record.hpp"
 #include "converter/import/operator_list.hpp"
+#include "converter/json_text.hpp"
 #include "converter/report/inspect_plan.hpp"
 #include "converter/solve/place/place_csv.hpp"
 
@@ -43,9 +44,7 @@ Outcome<PlanInspection> InspectPlan(const std::vector<uint8_t>& plan) {
   return converter::ToOutcome<PlanInspection>([&]() -> converter::Result<PlanInspection> {
     TENON_ASSIGN_OR_RETURN(const auto inspection, converter::InspectPlan(plan));
     // A plan's names are bytes: what is no UTF-8 in them is shown as such.
-    return PlanInspection{
-        inspection.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n",
-        converter::DescribeInspection(inspection)};
+    return PlanInspection{JsonText(inspection) + "\n", converter::DescribeInspection(inspection)};
   });
 }
 

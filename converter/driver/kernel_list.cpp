@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "converter/json_text.hpp"
 #include "converter/map/backends.hpp"
 #include "runtime/ops/kernel_caps.hpp"
 #include "runtime/ops/op_kind.hpp"
@@ -63,7 +64,7 @@ std::string KernelJson() {
     }
     list.push_back({{"op", OpName(kind)}, {"kernels", kernels}});
   }
-  return nlohmann::ordered_json{{"kernels", list}}.dump(2) + "\n";
+  return JsonText(nlohmann::ordered_json{{"kernels", list}}) + "\n";
 }
 
 }  // namespace tenon::converter

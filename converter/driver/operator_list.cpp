@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "converter/json_text.hpp"
+
 namespace tenon::converter {
 
 std::vector<ImportedOperator> ImportedOperators() {
@@ -32,7 +34,7 @@ std::string OperatorJson(const std::vector<ImportedOperator>& operators) {
                     {"limits", one.limits},
                     {"quantized", one.quantized}});
   }
-  return nlohmann::ordered_json{{"operators", list}}.dump(2) + "\n";
+  return JsonText(nlohmann::ordered_json{{"operators", list}}) + "\n";
 }
 
 }  // namespace tenon::converter

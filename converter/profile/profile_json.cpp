@@ -7,6 +7,7 @@
 
 #include "converter/board/object_reader.hpp"
 #include "converter/board/priority_json.hpp"
+#include "converter/json_text.hpp"
 #include "converter/profile/profile.hpp"
 #include "converter/readable.hpp"
 
@@ -195,7 +196,7 @@ Json ToJson(const ProfiledModel& model) {
 void AppendArray(std::string& text, const char* key, const std::vector<Json>& elements) {
   text += fmt::format(",\n\"{}\": [", key);
   for (size_t i = 0; i < elements.size(); ++i) {
-    text += fmt::format("{}\n{}", i == 0 ? "" : ",", elements[i].dump());
+    text += fmt::format("{}\n{}", i == 0 ? "" : ",", JsonText(elements[i], -1));
   }
   text += "]";
 }
@@ -208,9 +209,10 @@ std::string FormatProfile(const Profile& profile) {
                       {"processors", machine.processors},
                       {"vector_lanes", machine.vector_lanes},
                       {"cache_bytes", machine.cache_bytes}};
-  std::string text = fmt::format("{{\"tenon_profile\": {},\n\"board\": {},\n\"threads\": {}",
-                                 kProfileVersion, Json(profile.board).dump(), profile.threads);
-  text += fmt::format(",\n\"machine\": {}", facts.dump());
+  std::string text =
+      fmt::format("{{\"tenon_profile\": {},\n\"board\": {},\n\"threads\": {}", kProfileVersion,
+                  JsonText(Json(profile.board), -1), profile.threads);
+  text += fmt::format(",\n\"machine\": {}", JsonText(facts, -1));
   std::vector<Json> entries;
   for (const ProfileEntry& entry : profile.entries) {
     entries.push_back({{"signature", entry.signature},

@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "converter/json_text.hpp"
 #include "sdk/tools/backend_files.hpp"
 #include "sdk/tools/files.hpp"
 #include "sdk/tools/plan_runner.hpp"
@@ -223,9 +224,7 @@ void Bench(BenchOptions options) {
   }
   if (options.per_op) std::cout << OpTable(plan, result);
   if (!options.json.empty()) {
-    WriteFile(options.json, ToJson(plan, result, options, kernel_threads)
-                                    .dump(2, ' ', false, Json::error_handler_t::replace) +
-                                "\n");
+    WriteFile(options.json, JsonText(ToJson(plan, result, options, kernel_threads)) + "\n");
   }
 }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "converter/json_text.hpp"
 #include "sdk/tools/backend_files.hpp"
 #include "sdk/tools/diff_compare.hpp"
 #include "sdk/tools/files.hpp"
@@ -147,8 +148,7 @@ void Diff(const DiffOptions& options) {
   }
   std::cout << '\n';
   if (!options.json.empty()) {
-    WriteFile(options.json,
-              ToJson(a, comparison).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+    WriteFile(options.json, JsonText(ToJson(a, comparison)) + "\n");
   }
   const Row* first = comparison.First();
   if (first == nullptr) return;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "converter/json_text.hpp"
 #include "sdk/tools/files.hpp"
 #include "sdk/tools/op_reasons.hpp"
 #include "sdk/tools/plan_json.hpp"
@@ -136,7 +137,7 @@ void Replace(std::string& page, const std::string& mark, const std::string& text
 }
 
 std::string Page(const Json& data) {
-  std::string json = data.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string json = JsonText(data, -1);
   // A name may hold "</script>".
   for (size_t at = 0; (at = json.find('<', at)) != std::string::npos;) {
     json.replace(at, 1, "\\u003c");

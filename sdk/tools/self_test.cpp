@@ -3,6 +3,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "converter/json_text.hpp"
 #include "sdk/tools/files.hpp"
 #include "sdk/tools/terminal_line.hpp"
 #include "sdk/tools/tool.hpp"
@@ -92,7 +93,8 @@ void RunSelfTest(const SelfTestRequest& given, const std::string& output, bool q
     if (!backend.passed() && failed == nullptr) failed = &backend;
   }
   if (!output.empty()) {
-    WriteFile(output, nlohmann::json{{"board", request.board}, {"backends", json}}.dump(2) + "\n");
+    WriteFile(output,
+              JsonText(nlohmann::json{{"board", request.board}, {"backends", json}}) + "\n");
   }
   if (failed == nullptr) return;
   if (!failed->failure.empty()) Fail(kDeviceFailure, "{}", failed->failure);

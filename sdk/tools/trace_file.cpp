@@ -3,6 +3,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "converter/json_text.hpp"
+
 namespace tenon::tool {
 
 using Json = nlohmann::ordered_json;
@@ -36,7 +38,7 @@ std::string TraceJson(const std::vector<TraceEvent>& events, const std::string& 
   // need not be UTF-8.
   std::string text = "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n";
   for (size_t i = 0; i < list.size(); ++i) {
-    text += list[i].dump(-1, ' ', false, Json::error_handler_t::replace);
+    text += JsonText(list[i], -1);
     text += i + 1 < list.size() ? ",\n" : "\n";
   }
   return text + "]}\n";

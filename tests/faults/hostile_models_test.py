@@ -116,6 +116,19 @@ class HostileModelsTest(unittest.TestCase):
                            [onnx.value("y", [1])])
         self.refused(3, "unsupported op", model)
 
+    def test_names_that_are_no_utf8_are_converted_and_reported(self):
+        nodes = [onnx.node("Relu", ["x"], ["RRRR"], name="NNNN"), onnx.node("Neg", ["RRRR"], ["YYYY"])]
+        model = onnx.model(nodes, [onnx.value("x", [3])], [onnx.value("YYYY", [3])])
+        for name in (b"NNNN", b"RRRR", b"YYYY"):
+            model = model.replace(name, name[:1] + b"\xdc" + name[2:])
+        code, text, _ = self.convert(model, "--json", "report.json")
+        self.assertEqual(code, 0, text)
+        self.assertIn("Y\ufffdYY", (self.folder / "report.json").read_text(encoding="utf-8"))
+        for command in (["inspect"], ["inspect", "--json"]):
+            done = subprocess.run([TENON, command[0], "model.tenon", *command[1:]], cwd=self.folder,
+                                  capture_output=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_loops_that_copy_their_weights_are_limited_by_bytes(self):
         body = onnx.graph(
             [onnx.node("Add", ["carried", "weights"], ["sum"]),
