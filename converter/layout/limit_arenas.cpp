@@ -166,6 +166,12 @@ Status LimitArenas(int64_t most, ArenaPlan& plan) {
   const int64_t limit = most / kStorageAlignment * kStorageAlignment;
   const bool is_one = plan.arenas.empty();
   if (is_one && plan.bytes <= limit) return {};
+  if (limit == 0) {
+    // No storage fits, however small.
+    int64_t least = plan.bytes;
+    for (const PlannedStorage& storage : plan.storages) least = std::min(least, storage.bytes);
+    return TooLarge(least, most);
+  }
   if (is_one) {
     plan.arenas = {{"", plan.bytes, plan.lower_bound, plan.proven_optimal, 1}};
   }

@@ -88,6 +88,14 @@ TEST_CASE("LimitArenas: a storage or a ring that is larger is refused with its b
   CHECK_FALSE(LimitArenas(256, ring).ok());
 }
 
+TEST_CASE("LimitArenas: pieces that are smaller than storages are aligned to hold none") {
+  ArenaPlan plan = PlanOf({Storage(0, 64, 0, 1), Storage(64, 128, 0, 1)});
+  const Status refused = LimitArenas(63, plan);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().message.find("64 bytes in one piece, the device gives 63") !=
+        std::string::npos);
+}
+
 TEST_CASE("LimitArenas: random plans stay sound whatever the limit") {
   std::mt19937 random(1);
   const auto draw = [&](int64_t least, int64_t most) {
