@@ -65,13 +65,16 @@ MemorySplit PatchPlanner::Plan(int64_t target_bytes, CutInto into) {
   for (const auto& smallest : smallest_) {
     const bool is_tiled = &smallest != &smallest_[static_cast<size_t>(CutInto::kPatches)];
     if (plan || !smallest || smallest->target > target_bytes) continue;
-    if (!is_tiled || into == CutInto::kTiles) plan = smallest->plan;
+    if (is_tiled && into != CutInto::kTiles) continue;
+    plan = smallest->plan;
+    if (plan) result.target_bytes = smallest->target;
   }
   if (!plan.has_value()) return result;
   result.fits = true;
   result.estimated_peak = plan->peak;
+  result.cost = plan->Cost();
   for (const PlannedChain& planned : plan->chains) {
-    result.chains.push_back(Describe(graph_, *search_, planned, target_bytes));
+    result.chains.push_back(Describe(graph_, *search_, planned, result.target_bytes));
   }
   chains_ = std::move(plan->chains);
   return result;

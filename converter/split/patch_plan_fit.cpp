@@ -26,8 +26,8 @@ class Fitter {
     ++tries_;
     ++(last_ == kTooSlow ? slow_ : fast_);
     if (last_ > limit_) fails_.insert(target);
-    if (IsBest(target)) {
-      target_ = target;
+    if (IsBest(split)) {
+      target_ = split.target_bytes;
       fit_.measured_bytes = last_;
       fit_.split = std::move(split);
       best_ = std::move(candidate);
@@ -77,11 +77,10 @@ class Fitter {
   }
 
  private:
-  /// Of what fits the cheapest has the largest target.
-  [[nodiscard]] bool IsBest(int64_t target) const {
+  [[nodiscard]] bool IsBest(const MemorySplit& split) const {
     if (fit_.tries == 1) return true;
     const bool both_fit = Fits() && last_ <= limit_;
-    if (WantsCheapest() && both_fit) return target > target_;
+    if (WantsCheapest() && both_fit) return split.cost < fit_.split.cost;
     return last_ < fit_.measured_bytes;
   }
 

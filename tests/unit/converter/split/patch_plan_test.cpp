@@ -443,6 +443,27 @@ TEST_CASE("Memory fit: the cheapest that fits is cut for nearly the largest targ
   CHECK(cheapest > fits_below - smallest / 8);
 }
 
+TEST_CASE("Memory fit: what is known as the smallest does not stand for larger targets") {
+  // The search finds little of what there is, and less once it has looked for the smallest.
+  const MeasureMemory measure = [](const Graph&, const MemorySplit& split) -> Result<int64_t> {
+    return split.estimated_peak;
+  };
+  for (const auto& [seed, limit] :
+       {std::pair<uint64_t, int64_t>{23, 5888}, {58, 20'230}, {42, 29'158}}) {
+    CAPTURE(seed);
+    const Graph graph = RandomNetwork(seed).Make(16, 1);
+    MemorySplitOptions options;
+    options.work_budget = 500;
+    PatchPlanner planner(graph, options);
+    const int64_t finest = planner.Plan(planner.SmallestTarget()).cost;
+    Graph cut;
+    const auto fit = FitMemory(planner, cut, limit, measure, Wanted::kCheapest);
+    REQUIRE(fit.ok());
+    CHECK(fit->measured_bytes <= limit);
+    CHECK(fit->split.cost < finest);
+  }
+}
+
 TEST_CASE("Memory fit: an error of the conversion comes through") {
   Graph graph = Hourglass(1);
   const MeasureMemory measure = [](const Graph&, const MemorySplit&) -> Result<int64_t> {
