@@ -102,14 +102,15 @@ Result<OpId> InsertCopy(Graph& graph, const std::string& name, TensorId image) {
 Result<OutsideInput> TakeOutside(Graph& graph, const InputFrom& from, TensorId tensor) {
   OutsideInput outside{tensor, from.rows, kNone};
   if (from.rows == 0) return outside;
-  const Shape& shape = graph.tensor(tensor).shape;
-  if (shape.rank == 4 && shape[0] > 1) {
-    return UsageError("--input-from {}=rows: it is {} images: the rows of one can be handed in",
-                      from.input, shape[0]);
-  }
   TENON_RETURN_IF_ERROR(TurnFirst(graph, tensor));
   const TensorId image = FindImage(graph, tensor);
   if (image == kNone) {
+    const Shape& shape = graph.tensor(tensor).shape;
+    if (shape.rank == 4 && shape[0] > 1) {
+      return UsageError(
+          "--input-from {}=rows: it is {} images: the rows of one can be handed in (--batch 1)",
+          from.input, shape[0]);
+    }
     return UsageError(
         "--input-from {}=rows: its rows do not lie one after another: --input-format {}=...,nhwc "
         "puts the channels of an image last",

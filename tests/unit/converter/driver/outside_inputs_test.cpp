@@ -140,6 +140,20 @@ TEST_CASE("Inputs outside: rows of an image that is quantized before it is turne
   }
 }
 
+/// A matrix whose rows become those of an image.
+constexpr const char* kReshaped = R"(input %x as "image": f32[24,24,1,1]
+const %w1: f32[6,1,3,3] = random(1)
+%image = reshape(%x) {dims=[1,1,24,24]}
+%y = conv(%image, %w1) {pads=[1,1,1,1], strides=[2,2]}
+output %y
+)";
+
+TEST_CASE("Inputs outside: rows of an image that a reshape makes of many rows") {
+  const auto inputs = test::RandomInputs(Parsed(kReshaped), 5);
+  const Conversion by_rows = Converted(kReshaped, {{"image", 4}});
+  CHECK(Outputs(by_rows, inputs) == Outputs(Converted(kReshaped, {}), inputs));
+}
+
 /// The image stands beside what a convolution makes of it: their pixels alternate.
 constexpr const char* kBeside = R"(input %x as "image": f32[1,24,24,2]
 const %w1: f32[6,2,3,3] = random(1)
