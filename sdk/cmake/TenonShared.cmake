@@ -48,6 +48,8 @@ function(tenon_backend_module name)
   target_include_directories(tenon_module_${name} PRIVATE "${PROJECT_SOURCE_DIR}/sdk/include")
   tenon_shared_library(tenon_module_${name} tenon_backend_${name}
     "${PROJECT_SOURCE_DIR}/sdk/abi/module.map")
+  # It stays loaded: a driver may call back after a wait was given up and its user has gone.
+  target_link_options(tenon_module_${name} PRIVATE -Wl,-z,nodelete)
 endfunction()
 set(TENON_MODULES "")
 foreach(name opencl fpga)

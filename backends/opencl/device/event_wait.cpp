@@ -9,7 +9,6 @@
 #include <condition_variable>
 #include <mutex>
 #include <new>
-#include <type_traits>
 
 #include "backends/opencl/device/cl_error.hpp"
 
@@ -22,8 +21,10 @@ namespace {
 constexpr Deadline kEagerNanoseconds = 50'000;
 /// Between polls where the driver wakes nobody.
 constexpr long kSleepNanoseconds = 50'000;
-/// The longest sleep, should a driver forget to wake this thread.
+/// Sleeps grow to this, should a driver forget to wake this thread, or do so late.
 constexpr Deadline kLongestSleepNanoseconds = 20'000'000;
+/// Waits beyond so many at once poll: no run allocates memory.
+constexpr size_t kAlarms = 64;
 
 /// Rings when the driver says that an event has ended, which may be after the wait for it. Alarms
 /// are used again once they have rung and nobody waits. One that the driver forgets (PoCL 3.1 those
@@ -48,44 +49,15 @@ class Alarm {
   }
 
   /// The one who waits, and the driver once it has rung, let go of it.
-  void LetGo() {
-    if (--holders_ > 0) return;
-    Pool& pool = PoolOfAll();
-    const std::lock_guard<std::mutex> lock(pool.mutex);
-    next_ = pool.free;
-    pool.free = this;
-  }
+  void LetGo();
 
  private:
-  struct Pool {
-    std::mutex mutex;
-    Alarm* free = nullptr;
-    Alarm* all = nullptr;  ///< a list by `older_`
-  };
+  struct Pool;
 
   /// Is never destroyed: drivers have threads that end after everything else.
-  static Pool& PoolOfAll() {
-    static Pool pool;
-    static_assert(std::is_trivially_destructible_v<Pool>);
-    return pool;
-  }
+  static Pool& PoolOfAll();
 
-  static Alarm* Take() {
-    Pool& pool = PoolOfAll();
-    const std::lock_guard<std::mutex> lock(pool.mutex);
-    Alarm* alarm = pool.free;
-    if (alarm != nullptr) {
-      pool.free = alarm->next_;
-    } else {
-      alarm = new (std::nothrow) Alarm();
-      if (alarm == nullptr) return nullptr;
-      alarm->older_ = pool.all;
-      pool.all = alarm;
-    }
-    alarm->has_rung_ = false;
-    alarm->holders_ = 2;
-    return alarm;
-  }
+  static Alarm* Take();
 
   static void CL_CALLBACK Ring(cl_event /*event*/, cl_int /*state*/, void* data) {
     auto* const alarm = static_cast<Alarm*>(data);
@@ -100,10 +72,47 @@ class Alarm {
   std::mutex mutex_;
   std::condition_variable rings_;
   bool has_rung_ = false;
-  std::atomic<int> holders_{2};
-  Alarm* next_ = nullptr;   // in the list of free ones
-  Alarm* older_ = nullptr;  // in the list of all
+  std::atomic<int> holders_{0};
+  Alarm* next_ = nullptr;  // in the list of free ones
 };
+
+struct Alarm::Pool {
+  Pool() {
+    for (Alarm& alarm : alarms) {
+      alarm.next_ = free;
+      free = &alarm;
+    }
+  }
+
+  std::mutex mutex;
+  Alarm* free = nullptr;
+  Alarm alarms[kAlarms];
+};
+
+Alarm::Pool& Alarm::PoolOfAll() {
+  alignas(Pool) static unsigned char memory[sizeof(Pool)];
+  static Pool* const pool = new (memory) Pool();
+  return *pool;
+}
+
+void Alarm::LetGo() {
+  if (--holders_ > 0) return;
+  Pool& pool = PoolOfAll();
+  const std::lock_guard<std::mutex> lock(pool.mutex);
+  next_ = pool.free;
+  pool.free = this;
+}
+
+Alarm* Alarm::Take() {
+  Pool& pool = PoolOfAll();
+  const std::lock_guard<std::mutex> lock(pool.mutex);
+  Alarm* const alarm = pool.free;
+  if (alarm == nullptr) return nullptr;
+  pool.free = alarm->next_;
+  alarm->has_rung_ = false;
+  alarm->holders_ = 2;
+  return alarm;
+}
 
 /// Sleeps between polls of one event.
 class Sleeper {
@@ -115,13 +124,15 @@ class Sleeper {
     if (alarm_ != nullptr) alarm_->LetGo();
   }
 
-  /// Sleeps until the event ends, a little longer, or not quite as long, but not beyond `left`
-  /// nanoseconds.
+  /// Sleeps until the event ends, a little longer, or not quite as long; beyond `left` nanoseconds
+  /// by no more than a poll's pause.
   void Sleep(Deadline left) {
     if (is_first_) alarm_ = Alarm::Set(event_);
     is_first_ = false;
     if (alarm_ != nullptr && !has_rung_) {
-      has_rung_ = alarm_->Sleep(std::min(left, kLongestSleepNanoseconds));
+      has_rung_ = alarm_->Sleep(std::min(left, longest_));
+      // A driver that calls late, or never, delays nobody by more than the time waited so far.
+      longest_ = std::min(2 * longest_, kLongestSleepNanoseconds);
       return;
     }
     const timespec pause = {0, kSleepNanoseconds};
@@ -131,6 +142,7 @@ class Sleeper {
  private:
   cl_event event_;
   Alarm* alarm_ = nullptr;
+  Deadline longest_ = kEagerNanoseconds;
   bool is_first_ = true;
   bool has_rung_ = false;
 };
