@@ -3,17 +3,12 @@
 #include <filesystem>
 
 #include "sdk/tools/files.hpp"
+#include "sdk/tools/output_names.hpp"
 
 namespace tenon::tool {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool IsSameFile(const std::string& a, const std::string& b) {
-  std::error_code ignored;
-  return fs::equivalent(a, b, ignored) ||
-         fs::weakly_canonical(a, ignored) == fs::weakly_canonical(b, ignored);
-}
 
 /// Such names cannot be written into an #include.
 bool HasOddCharacters(const std::string& name) {
@@ -55,7 +50,10 @@ ConvertOutputs NameOutputs(const ConvertCommand& options) {
   const bool json_is_device = !options.json.empty() && fs::is_character_file(options.json);
   for (const std::string& output : {outputs.plan, outputs.source, outputs.header}) {
     if (output.empty()) continue;
-    if (IsSameFile(output, options.request.model)) {
+    const fs::path model(options.request.model);
+    const bool is_weights = model.extension() == ".prototxt" &&
+                            IsSameFile(output, fs::path(model).replace_extension(".caffemodel"));
+    if (IsSameFile(output, model) || is_weights) {
       Fail(kUsage, "-o {} would replace the model", output);
     }
     if (!options.json.empty() && !json_is_device && IsSameFile(options.json, output)) {

@@ -1,6 +1,7 @@
 // The `tenon` command.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <csignal>
 #include <exception>
 #include <iostream>
 #include <new>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "converter/did_you_mean.hpp"
+#include "sdk/tools/output_names.hpp"
 #include "sdk/tools/tool.hpp"
 
 namespace {
@@ -121,6 +123,12 @@ int Main(int argc, char** argv) {
       "Exit status: 0 done; 1 the answer is no; 2 usage; 3 input refused; 4 does not fit;\n"
       "             5 device or backend failure, or an output could not be written.");
   AddCommands(app);
+  const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  if (std::find(words.begin(), words.end(), "") != words.end()) {
+    PrintError("one of the arguments is empty", {"leave the option out, or give it a value"});
+    return tenon::tool::kUsage;
+  }
+  tenon::tool::CheckOutputNames(words);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -135,6 +143,8 @@ int Main(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // A file beyond the limit of file sizes is an output that could not be written.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     const int status = Main(argc, argv);
     std::cout.flush();

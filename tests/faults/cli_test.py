@@ -131,10 +131,13 @@ class Usage(CliTest):
         self.fails(2, "run", "ok.tenon", "--input", "x=x.npy", "--input", "x=x.npy")
 
     def test_an_output_that_would_replace_the_model_or_the_plan_is_a_usage_error(self):
-        self.fails(2, "convert", "ok.onnx", "-o", "ok.onnx", *BOARD)
-        self.fails(2, "convert", "ok.onnx", "-o", "./ok.onnx", *BOARD)
+        for same in ["ok.onnx", "./ok.onnx"]: self.fails(2, "convert", "ok.onnx", "-o", same, *BOARD)
         self.fails(2, "convert", "ok.onnx", "-o", "p.tenon", *BOARD, "--json", "p.tenon")
         self.fails(2, "convert", "ok.onnx", "-o", "p.tenon", *BOARD, "--json", "ok.onnx")
+
+    def test_a_board_whose_name_is_no_file_name_is_a_usage_error(self):
+        (self.folder / "loop").symlink_to("loop")
+        for name in ["b" * 300, "loop", ""]: self.fails(2, "convert", "ok.onnx", "-o", "p", "--board", name)
 
 
 class BrokenFiles(CliTest):
@@ -383,7 +386,7 @@ class Outputs(CliTest):
 
     def limited(self, bytes_):
         def limit():
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
             resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_, bytes_))
         return limit
 
