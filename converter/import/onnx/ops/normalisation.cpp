@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "converter/import/onnx/ops/indexing.hpp"
 #include "converter/import/onnx/ops/ops.hpp"
 
 namespace tenon::converter {
@@ -190,7 +191,13 @@ Status LowerLpNormalization(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(
       const TensorId norm,
       node.Reduce(p == 1 ? ReduceFunction::kL1 : ReduceFunction::kL2, x, {axis}, true));
-  return node.Binary(BinaryFunction::kDiv, x, norm, 0).status();
+  // Of zeros all are zeros.
+  const DType dtype = node.DTypeOf(x);
+  TENON_ASSIGN_OR_RETURN(const TensorId zero, node.Scalar("zero", dtype, 0));
+  TENON_ASSIGN_OR_RETURN(const TensorId one, node.Scalar("one", dtype, 1));
+  TENON_ASSIGN_OR_RETURN(const TensorId none, node.Binary(BinaryFunction::kEqual, norm, zero));
+  TENON_ASSIGN_OR_RETURN(const TensorId divisor, Select(node, none, one, norm));
+  return node.Binary(BinaryFunction::kDiv, x, divisor, 0).status();
 }
 
 Status LowerLrn(Lowering& node) {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "tests/unit/converter/import/onnx/run_model.hpp"
 
@@ -39,7 +40,68 @@ void SetGraph(ModelBuilder& model, const char* name, const onnx::GraphProto& gra
   *attribute.mutable_g() = graph;
 }
 
+/// Checks a function of each number against the same in double precision, to six digits of every
+/// one, however small.
+void CheckFunction(const char* op, double (*function)(double), const Floats& x) {
+  CAPTURE(op);
+  const auto model = ModelBuilder(13)
+                         .Input("x", {static_cast<int64_t>(x.size())})
+                         .Node(op, {"x"}, {"y"})
+                         .Output("y");
+  const auto y = Run(model, {x});
+  REQUIRE(y.size() == x.size());
+  for (size_t i = 0; i < x.size(); ++i) {
+    CAPTURE(x[i]);
+    const double wanted = function(static_cast<double>(x[i]));
+    CHECK(static_cast<double>(y[i]) == doctest::Approx(wanted).epsilon(2e-6).scale(0));
+  }
+}
+
 }  // namespace
+
+TEST_CASE("Hyperbolic functions and their inverses: six digits of small and large numbers") {
+  const Floats any = {1e-30F, 1e-8F, -1e-5F, 1e-3F, 0.3F, -0.99F, 1.01F, 5.0F, -20.0F};
+  CheckFunction("Sinh", std::sinh, any);
+  CheckFunction("Cosh", std::cosh, any);
+  CheckFunction("Asinh", std::asinh, any);
+  CheckFunction("Sinh", std::sinh, {88.9F, -89.3F});
+  CheckFunction("Cosh", std::cosh, {88.9F, -89.3F});
+  CheckFunction("Asinh", std::asinh, {1e9F, -2e19F, 1e30F});
+  CheckFunction("Atanh", std::atanh, {1e-30F, -1e-8F, 1e-5F, 1e-3F, -0.5F, 0.99999F, -0.99999F});
+  CheckFunction("Acosh", std::acosh, {1.0001F, 1.5F, 10.0F, 2e9F, 2e19F, 3e38F});
+}
+
+TEST_CASE("Hyperbolic functions and their inverses: at the ends of where they are defined") {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const auto at = [](const char* op, float x) {
+    return Run(ModelBuilder(13).Input("x", {1}).Node(op, {"x"}, {"y"}).Output("y"), {{x}})[0];
+  };
+  CHECK(at("Atanh", 1.0F) == infinity);
+  CHECK(at("Atanh", -1.0F) == -infinity);
+  CHECK(std::isnan(at("Atanh", 1.5F)));
+  CHECK(at("Acosh", 1.0F) == 0.0F);
+  CHECK(std::isnan(at("Acosh", 0.5F)));
+  CHECK(at("Acosh", infinity) == infinity);
+  CHECK(at("Asinh", -infinity) == -infinity);
+  CHECK(at("Sinh", -infinity) == -infinity);
+  CHECK(at("Cosh", -infinity) == infinity);
+  for (const char* op : {"Sinh", "Asinh", "Atanh"}) CHECK(at(op, 0.0F) == 0.0F);
+  for (const char* op : {"Sinh", "Cosh", "Asinh", "Atanh", "Acosh"}) {
+    CAPTURE(op);
+    CHECK(std::isnan(at(op, std::nanf(""))));
+  }
+}
+
+TEST_CASE("LpNormalization: zeros stay zeros") {
+  for (const int64_t p : {1, 2}) {
+    const auto model = ModelBuilder(13)
+                           .Input("x", {2, 2})
+                           .Node("LpNormalization", {"x"}, {"y"})
+                           .Set("p", p)
+                           .Output("y");
+    CheckClose(Run(model, {{0, 0, 0, 5}}), {0, 0, 0, 1});
+  }
+}
 
 TEST_CASE("ConvTranspose: spreads every element over a window, with strides and padding") {
   const auto model = ModelBuilder(13)

@@ -128,7 +128,7 @@ output %y
 )");
 }
 
-TEST_CASE("LpNormalization: divides by the norm along its axis") {
+TEST_CASE("LpNormalization: divides by the norm along its axis, unless that is 0") {
   const auto model = ModelBuilder(13)
                          .Input("x", {2, 3})
                          .Node("LpNormalization", {"x"}, {"y"})
@@ -137,8 +137,12 @@ TEST_CASE("LpNormalization: divides by the norm along its axis") {
                          .Output("y");
 
   CHECK(model.Text() == R"(input %x: f32[2,3]
+const %n/zero: f32[] = [0]
+const %n/one: f32[] = [1]
 %n/reduce: f32[1,3] = reduce(%x) {function=l1, axes_mask=1}
-%y: f32[2,3] = binary(%x, %n/reduce) {function=div} "n"
+%n/binary: bool[1,3] = binary(%n/reduce, %n/zero) {function=equal}
+%n/select: f32[1,3] = select(%n/binary, %n/one, %n/reduce)
+%y: f32[2,3] = binary(%x, %n/select) {function=div} "n"
 output %y
 )");
 }
