@@ -150,6 +150,11 @@ void ReadSpace(ObjectReader& reader, MemorySpace& space) {
   const uint32_t alignment = space.alignment_bytes;
   reader.FailIf(alignment == 0 || (alignment & (alignment - 1)) != 0,
                 "has an 'alignment_bytes' that is not a power of two");
+  constexpr uint32_t kLeastAlignment = 8;         // elements of 64 bits
+  constexpr uint32_t kMostAlignment = 2U << 20U;  // a huge page
+  reader.FailIf(alignment < kLeastAlignment || alignment > kMostAlignment,
+                fmt::format("has an 'alignment_bytes' that is not between {} and {}",
+                            kLeastAlignment, kMostAlignment));
   reader.FailIf(alignment > space.bytes, "has an 'alignment_bytes' of more than its 'bytes'");
 }
 
@@ -446,8 +451,10 @@ Result<Board> LoadBoard(const std::string& name_or_path) {
   }
   if (const auto reason = WhyUnreadable(name_or_path)) {
     // What looks like a path was meant as one.
+    std::error_code ignored;  // a name may be too long for a file's
     const bool is_path = name_or_path.find('/') != std::string::npos ||
-                         name_or_path.ends_with(".json") || std::filesystem::exists(name_or_path);
+                         name_or_path.ends_with(".json") ||
+                         std::filesystem::exists(name_or_path, ignored);
     if (is_path) return UsageError("{}", *reason);
     return UsageError("no board '{}': {}give one of {}, or the path of a board file", name_or_path,
                       DidYouMean(name_or_path, BoardNames()), names);

@@ -62,9 +62,9 @@ struct SplitChain {
 };
 
 struct MemorySplit {
-  bool fits = false;         ///< estimated_peak <= the target
-  int64_t target_bytes = 0;  ///< that the chains are cut for: what was asked for, or less
-  int64_t cost = 0;          ///< beyond that of whole ops, by the prices
+  bool fits = false;               ///< estimated_peak <= the target
+  int64_t target_bytes = 0;        ///< that the chains are cut for: what was asked for, or less
+  int64_t cost = 0;                ///< beyond that of whole ops, by the prices
   int64_t unsplit_peak = 0;        ///< estimated live bytes of the graph as it was
   int64_t estimated_peak = 0;      ///< estimated live bytes of the graph as it is now
   std::vector<SplitChain> chains;  ///< in order of execution

@@ -1,5 +1,6 @@
 #include "runtime/engine/host/batch_run.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -70,6 +71,13 @@ Status BatchRun::Check(size_t rows) const {
         .About(program_.name());
   }
   TENON_ENSURE(rows > 0, kInvalidArgument, "a batch has at least one row");
+  for (size_t i = 0; i < port_count_; ++i) {
+    const size_t most = SIZE_MAX / std::max<size_t>(ports_[i].row_bytes, 1);
+    TENON_ENSURE(rows <= most, kInvalidArgument,
+                 "a batch of {0} rows: no array has so many, {1} at most of this plan's",
+                 static_cast<int64_t>(std::min<size_t>(rows, INT64_MAX)),
+                 static_cast<int64_t>(std::min<size_t>(most, INT64_MAX)));
+  }
   if (shard_rows_ > 1 && !AreRowsApart() && rows != shard_rows_) {
     return Status(StatusCode::kFailedPrecondition,
                   "program '{s}' computes {0} rows together, {1} were given: convert with "

@@ -87,7 +87,9 @@ TENON_API TENON_NODISCARD tenon_status tenon_stream_reset(tenon_stream* stream, 
  * dimension, which replicas work on side by side, a shard at a time, and whose results land in the
  * same rows of the outputs. `inputs` and `outputs` are as in submit, but each has `rows` rows where
  * the plan's port has as many as a shard. Returns when all rows are over; the error is that of the
- * first rows that failed. One batch of a stream runs at a time; others wait.
+ * first rows that failed. One batch of a stream runs at a time; others wait. Tickets of submit that
+ * nobody has waited for take room: a batch waits until there is some, for ever if nobody collects
+ * them.
  *
  * A program whose ports have one row takes any number. So does the program `shards`
  * (--parallel=replicas), whose rows the converter has proven to be apart: rows that are left over

