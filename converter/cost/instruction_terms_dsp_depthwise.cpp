@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "backends/cpu/caps/dsp_caps.hpp"
+#include "backends/cpu/caps/in_place_caps.hpp"
 #include "converter/cost/dsp_kinds.hpp"
 #include "runtime/base/round_up.hpp"
 #include "runtime/ops/conv_geometry.hpp"
@@ -70,9 +71,7 @@ Loads LoadsOf(const ConvGeometry& g, const cpu::dsp::DepthwisePlanes& planes) {
 void AddPlanes(const Context& context, const ConvGeometry& g, bool is_signed) {
   const cpu::dsp::DepthwisePlanes planes =
       cpu::dsp::DepthwisePlanesOf(context.call(), context.facts.workspace_bytes);
-  const bool three =
-      g.kernel[0] == 3 && g.kernel[1] == 3 && g.dilations[1] == 1 && g.strides[1] <= 2;
-  context.terms.model += !three ? " any_window" : (g.strides[1] == 1 ? " planes" : " planes_apart");
+  context.terms.model += g.strides[1] == 1 ? " planes" : " planes_apart";
   const int64_t blocks = CeilDiv<int64_t>(g.inputs, kChannels) * g.images;
   const int64_t channels = int64_t{g.inputs} * g.images;
   const int64_t rest = g.inputs % kChannels * g.images;
@@ -95,20 +94,57 @@ void AddPlanes(const Context& context, const ConvGeometry& g, bool is_signed) {
   const int64_t lines = channels * g.out_extent[0];
   context.Add("channel_turns", channels * turns);
   context.Add("lines", lines);
-  if (three && g.strides[1] == 1) {
+  if (g.strides[1] == 1) {
     context.Add("line_pairs", lines * (g.out_extent[1] / 2));
     context.Add("line_singles", lines * (g.out_extent[1] % 2));
   } else {
     context.Add("outputs", lines * g.out_extent[1]);
   }
   context.Add("signed_outputs", is_signed ? lines * g.out_extent[1] : 0);
-  if (three) return;
-  constexpr int64_t kSums = 32;
-  context.Add("sums", lines * CeilDiv<int64_t>(g.out_extent[1], kSums));
-  context.Add("taps", channels * g.Taps());
-  context.Add("line_rows", lines * CeilDiv<int64_t>(g.out_extent[1], kSums) * g.kernel[0]);
-  context.Add("line_taps", lines * CeilDiv<int64_t>(g.out_extent[1], kSums) * g.Taps());
-  context.Add("output_taps", lines * g.out_extent[1] * g.Taps());
+}
+
+/// The taps of an output's window along an axis that are inside x.
+int64_t TapsInside(const ConvGeometry& g, int axis, int64_t output) {
+  const int64_t begin = output * g.strides[axis] - g.pads[axis];
+  const int64_t dilation = g.dilations[axis];
+  const int64_t first = begin < 0 ? CeilDiv<int64_t>(-begin, dilation) : 0;
+  const int64_t room = std::max<int64_t>(g.in_extent[axis] - begin, 0);
+  const int64_t end = std::min<int64_t>(CeilDiv<int64_t>(room, dilation), g.kernel[axis]);
+  return std::max<int64_t>(end - first, 0);
+}
+
+/// Windows of which each is read where it lies; over the input part by part.
+void AddWindows(const Context& context, const ConvGeometry& g) {
+  context.terms.model += " windows";
+  int64_t rows = 0;   // runs of taps, of all outputs of an image
+  int64_t pairs = 0;  // rounds of them: two taps, or the one that is left
+  int64_t taps = 0;
+  for (int64_t i = 0; i < g.out_extent[0]; ++i) {
+    const int64_t height = TapsInside(g, 0, i);
+    for (int64_t j = 0; j < g.out_extent[1]; ++j) {
+      const int64_t width = TapsInside(g, 1, j);
+      if (height == 0 || width == 0) continue;
+      const bool is_column = g.kernel[1] == 1;
+      rows += is_column ? 1 : height;
+      pairs += is_column ? CeilDiv<int64_t>(height, 2) : height * CeilDiv<int64_t>(width, 2);
+      taps += height * width;
+    }
+  }
+  const int64_t quads = CeilDiv<int64_t>(g.inputs, kChannels);
+  context.Add("rows", int64_t{g.images} * g.out_extent[0]);
+  context.Add("pixels", g.Pixels());
+  context.Add("quads", quads * g.Pixels());
+  context.Add("quad_rows", quads * g.images * rows);
+  context.Add("quad_pairs", quads * g.images * pairs);
+  context.Add("quad_taps", quads * g.images * taps);
+  if (!context.operands.kernel().ends_with("_in_place")) return;
+  const OpCall& call = context.call();
+  const int64_t parts = int64_t{g.images} * CeilDiv(g.out_extent[0], cpu::InPlaceNewRows(call));
+  const auto row_bytes = static_cast<int64_t>(cpu::InPlaceRowBytes(call));
+  context.Add("parts", parts);
+  context.Add("part_factors", parts * call.Input(In::kMultiplier).Elements());
+  context.Add("stored_bytes", int64_t{g.images} * g.out_extent[0] * row_bytes);
+  context.Add("moved_bytes", parts * cpu::InPlaceHeldRows(call) * row_bytes);
 }
 
 }  // namespace
@@ -122,7 +158,9 @@ bool DspDepthwise(const Context& context) {
   if (kind == Kind::kAny) context.Add("stored", int64_t{g.images} * g.Positions() * g.outputs);
   context.Add("factors", call.Input(In::kMultiplier).Elements());
   const bool is_signed = kind == Kind::kDoubled && output.zero_point != output.min;
-  if (kind == Kind::kDoubled && HasPairs(context)) {
+  if (!cpu::dsp::HasDepthwisePlanes(call)) {
+    AddWindows(context, g);
+  } else if (kind == Kind::kDoubled && HasPairs(context)) {
     AddPairs(context, g, is_signed);
   } else {
     AddPlanes(context, g, is_signed);

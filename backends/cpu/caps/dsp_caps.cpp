@@ -164,9 +164,8 @@ ConvBand BandWithin(const OpCall& conv, int64_t room) {
   return band;
 }
 
-size_t DepthwiseBytes(const OpCall& conv, const DepthwisePlanes& planes) {
-  const TensorView& w = conv.Input(In::kWeights);
-  const int64_t halves = int64_t{planes.rows} * planes.row_halves + int64_t{w.dims[2]} * w.dims[3];
+size_t PlanesBytes(const DepthwisePlanes& planes) {
+  const int64_t halves = int64_t{planes.rows} * planes.row_halves;
   return static_cast<size_t>(kDepthwisePlanes * kHalfBytes * halves);
 }
 
@@ -218,6 +217,11 @@ Reason ConvSupports(const OpCall& call) {
   return nullptr;
 }
 
+bool HasDepthwisePlanes(const OpCall& conv) {
+  const int32_t stride = conv.AttributesAs<ConvAttributes>().strides[0];
+  return stride <= 2 && IsThreeByThree(conv, stride);
+}
+
 DepthwisePlanes DepthwisePlanesOf(const OpCall& conv, size_t workspace_bytes) {
   const TensorView& y = conv.Output();
   // Loads of four halves reach two beyond the last window.
@@ -226,7 +230,7 @@ DepthwisePlanes DepthwisePlanesOf(const OpCall& conv, size_t workspace_bytes) {
   if (!IsThreeByThree(conv, 1) || y.dims[3] < 1) return planes;
   const int worth_it = Least(kLinesPixels / y.dims[3], y.dims[2]);
   const size_t more = static_cast<size_t>(kDepthwisePlanes * kHalfBytes * columns);
-  size_t bytes = DepthwiseBytes(conv, planes);
+  size_t bytes = PlanesBytes(planes);
   for (int lines = 2; lines <= worth_it && workspace_bytes >= bytes + more; ++lines) {
     bytes += more;
     planes.lines = lines;
@@ -239,9 +243,10 @@ size_t DepthwisePairsBytes(const OpCall& conv) {
   const auto& attributes = conv.AttributesAs<QuantizedConvAttributes>();
   const int32_t stride = attributes.conv.strides[0];
   const TensorView& y = conv.Output();
-  if (attributes.output.rounding != Rounding::kFixedPoint || stride > 2 ||
-      !IsThreeByThree(conv, stride) || y.dims[1] % kDepthwisePlanes != 0)
+  if (attributes.output.rounding != Rounding::kFixedPoint || !HasDepthwisePlanes(conv) ||
+      y.dims[1] % kDepthwisePlanes != 0) {
     return 0;
+  }
   // Of each channel and column one word for each two rows of x that two rows of outputs read.
   constexpr int kWordBytes = 4;
   const int64_t words = InputsOf(conv, 1, y.dims[3]) * (stride + 1);
@@ -257,17 +262,23 @@ Reason DepthwiseSupports(const OpCall& call) {
     return "windows larger than the DSP kernel takes";
   const DepthwisePlanes planes = DepthwisePlanesOf(call, 0);
   if (HalvesOf(planes.rows, planes.row_halves, 1) > kMostHalves) return kReachesTooFar;
+  if (HasDepthwisePlanes(call)) return nullptr;
+  const bool is_plain = call.Input(In::kX).dtype == DType::kI8 && w.dtype == DType::kI8 &&
+                        !call.HasInput(In::kWeightsZeroPoint) && w.dims[0] >= kDepthwisePlanes;
+  if (!is_plain) {
+    return "windows of u8, of weights with zero points or of fewer than 4 channels must be 3x3";
+  }
   return nullptr;
 }
 
 size_t DepthwiseWorkspaceBytes(const OpCall& call, int) {
-  if (call.Output().Elements() == 0) return 0;
-  return Larger(DepthwiseBytes(call, DepthwisePlanesOf(call, SIZE_MAX)), DepthwisePairsBytes(call));
+  if (call.Output().Elements() == 0 || !HasDepthwisePlanes(call)) return 0;
+  return Larger(PlanesBytes(DepthwisePlanesOf(call, SIZE_MAX)), DepthwisePairsBytes(call));
 }
 
 size_t DepthwiseLeastWorkspaceBytes(const OpCall& call) {
-  if (call.Output().Elements() == 0) return 0;
-  return DepthwiseBytes(call, DepthwisePlanesOf(call, 0));
+  if (call.Output().Elements() == 0 || !HasDepthwisePlanes(call)) return 0;
+  return PlanesBytes(DepthwisePlanesOf(call, 0));
 }
 
 size_t ConvWorkspaceBytes(const OpCall& call, int) {
@@ -325,10 +336,12 @@ bool KeepsInputs(const OpCall& conv, size_t workspace_bytes) {
 }
 
 size_t DepthwiseInPlaceWorkspaceBytes(const OpCall& call, int threads) {
+  if (!HasDepthwisePlanes(call)) return InPlacePartsWorkspace(call, DepthwiseWorkspaceBytes);
   return Larger(DepthwiseWorkspaceBytes(call, threads), InPlaceConvWorkspace(call, threads));
 }
 
 size_t DepthwiseInPlaceLeastBytes(const OpCall& call) {
+  if (!HasDepthwisePlanes(call)) return InPlacePartsWorkspace(call, DepthwiseWorkspaceBytes);
   return Larger(DepthwiseLeastWorkspaceBytes(call), InPlaceConvWorkspace(call, 1));
 }
 

@@ -53,7 +53,11 @@ struct ConvBand {
 /// Is the number of channels of a depthwise convolution that are computed at once.
 inline constexpr int kDepthwisePlanes = 4;
 
-/// Describes the workspace: for each of these channels `rows` widened rows of x, then its weights.
+/// Returns true for 3x3 windows with steps of 1 or 2, whose rows of x are widened into planes;
+/// others are read where they lie and need no workspace (depthwise_windows.cpp).
+[[nodiscard]] bool HasDepthwisePlanes(const OpCall& conv);
+
+/// Describes the workspace: for each of these channels `rows` widened rows of x.
 struct DepthwisePlanes {
   int rows;
   int row_halves;  ///< even
@@ -92,7 +96,8 @@ inline constexpr size_t kBinaryTableBytes = 2048;
 [[nodiscard]] bool KeepsInputs(const OpCall& conv, size_t workspace_bytes);
 
 /// Returns the workspace over the input. It is at least what the portable kernel needs for that,
-/// because other processors run that kernel.
+/// because other processors run that kernel. Windows that are read where they lie go part by part
+/// (in_place_caps.hpp).
 [[nodiscard]] size_t DepthwiseInPlaceWorkspaceBytes(const OpCall& call, int threads);
 [[nodiscard]] size_t DepthwiseInPlaceLeastBytes(const OpCall& call);
 [[nodiscard]] size_t ConvInPlaceWorkspaceBytes(const OpCall& call, int threads);

@@ -149,7 +149,7 @@ Status ConvRun(const KernelCall& call) { return RunConv(call, nullptr); }
 
 Status RunConv(const KernelCall& call, CopyInputs* copy) {
   const OpCall& op = call.op;
-  if (op.Output().Elements() == 0) return OkStatus();
+  if (cortex_m::IsEmpty(op.Output())) return OkStatus();
   ConvBand band = ConvBandOf(op, call.workspace_bytes);
   Geometry g = GeometryOf(op);
   JoinPixels(op, g);

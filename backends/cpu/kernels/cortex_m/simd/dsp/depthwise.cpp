@@ -1,14 +1,16 @@
 // Computes quantized depthwise convolutions: as many outputs as inputs, each channel by itself.
 //
-// Four channels are computed at a time. Their rows are widened into separate planes, so that a
-// window's inputs are adjacent, as instructions with two products need them. Of small images, as
-// many rows as fit are computed at once; else as many are kept as a window has. The shapes of most
-// models use another way if the workspace suffices (depthwise_pairs.cpp). A row of y is written
-// when all rows of x that are still needed have been read, so that y may overwrite x element by
-// element.
+// Windows that are not 3x3 are read where they lie (depthwise_windows.cpp), and 3x3 ones of most
+// models two rows of outputs at a time if the workspace suffices (depthwise_pairs.cpp). Of the
+// others four channels are computed at a time. Their rows are widened into separate planes, so that
+// a window's inputs are adjacent, as instructions with two products need them. Of small images, as
+// many rows as fit are computed at once; else as many are kept as a window has. A row of y is
+// written when all rows of x that are still needed have been read, so that y may overwrite x
+// element by element.
 #include "backends/cpu/caps/dsp_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/operands.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/depthwise_rows.hpp"
+#include "backends/cpu/kernels/cortex_m/simd/dsp/depthwise_windows.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/inputs.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/kernels.hpp"
 #include "runtime/ops/attributes.hpp"
@@ -32,12 +34,9 @@ class Depthwise {
         kind_(RequantizeKindOf(rescale_, g_.outputs)),
         is_simple_(IsDoubled(kind_)),
         widening_(WideningOfX(op_, false)),
-        is_three_by_three_(g_.kernel[0] == 3 && g_.kernel[1] == 3 && g_.dilations[1] == 1 &&
-                           g_.strides[1] <= 2),
         plane_halves_(ptrdiff_t{planes_.rows} * planes_.row_halves),
-        halves_(static_cast<int16_t*>(call.workspace)),
-        weights_(halves_ + kPlanes * plane_halves_) {
-    if (is_three_by_three_) PrepareThreeRows();
+        halves_(static_cast<int16_t*>(call.workspace)) {
+    PrepareThreeRows();
     // Nobody writes to the columns of padding.
     FillZeros(halves_, kPlanes * plane_halves_);
     const int columns =
@@ -66,17 +65,11 @@ class Depthwise {
     int place = 0;          // where it goes: each row of x takes the place of the oldest
     for (int i = 0; i < g_.out_extent[0]; ++i, y += g_.y_step[0]) {
       const int end = i * g_.strides[0] - g_.pads[0] + planes_.rows;
-      if (row < end - planes_.rows) row = end - planes_.rows;
       for (; row < end; ++row) {
         LoadRow(x, row, count, halves_ + ptrdiff_t{place} * planes_.row_halves);
         place = place + 1 == planes_.rows ? 0 : place + 1;
       }
-      // The oldest is the window's first.
-      if (is_three_by_three_) {
-        RunThreeByThree(place, 1, channel, count, y);
-      } else {
-        for (int j = 0; j < count; ++j) RunRow(place, channel + j, j, y + j);
-      }
+      RunThreeByThree(place, 1, channel, count, y);  // the oldest is the window's first
     }
   }
 
@@ -120,12 +113,7 @@ class Depthwise {
     return static_cast<uint32_t>(bias) << (is_simple_ ? 1 : 0);
   }
 
-  [[nodiscard]] int16_t* WeightsOf(int plane) const {
-    return weights_ + ptrdiff_t{plane} * g_.kernel[0] * g_.kernel[1];
-  }
-
   void Prepare(int channel, int plane) {
-    if (!is_three_by_three_) return WidenWeights(channel, WeightsOf(plane));
     ThreeRows& rows = three_rows_[plane];
     rows.bias[0] = rows.bias[1] = BeginOf(channel);
     PackNine(channel, rows.weights);
@@ -152,17 +140,6 @@ class Depthwise {
       zero_point = zero_points.As<const uint8_t>()[zero_points.dims[0] > 1 ? channel : 0];
     }
     return WideningOf(op_.Input(In::kWeights).dtype == DType::kI8, zero_point, is_simple_);
-  }
-
-  void WidenWeights(int channel, int16_t* to) const {
-    const TensorView& w = op_.Input(In::kWeights);
-    const Widening widening = WideningOfWeights(channel);
-    const uint8_t* const from = w.As<const uint8_t>() + ptrdiff_t{channel} * w.strides[0];
-    for (int i = 0; i < g_.kernel[0]; ++i) {
-      for (int j = 0; j < g_.kernel[1]; ++j) {
-        *to++ = Widened(widening, from[i * ptrdiff_t{w.strides[2]} + j * ptrdiff_t{w.strides[3]}]);
-      }
-    }
   }
 
   /// As ThreeRows wants them.
@@ -211,7 +188,7 @@ class Depthwise {
   void RunThreeByThree(int place, int lines, int channel, int count, uint8_t* y) {
     const auto run = g_.strides[1] == 1 ? RunThreeRows : RunThreeRowsApart;
     const int16_t* starts[3];
-    for (int i = 0; i < 3; ++i) starts[i] = halves_ + RowOf(place, i * g_.dilations[0]);
+    for (int i = 0; i < 3; ++i) starts[i] = halves_ + RowOf(place, i);
     for (int j = 0; j < count; ++j, ++y) {
       ThreeRows& rows = three_rows_[j];
       for (int i = 0; i < 3; ++i) rows.rows[i] = starts[i] + j * plane_halves_;
@@ -235,39 +212,11 @@ class Depthwise {
     for (int first = 0; first < g_.out_extent[1]; first += kSums) {
       part.outputs = g_.out_extent[1] - first < kSums ? g_.out_extent[1] - first : kSums;
       (g_.strides[1] == 1 ? RunThreeRows : RunThreeRowsApart)(part);
-      Store(channel, sums, part.outputs, part.y + first * g_.y_step[1]);
+      StoreSums(rescale_, channel,
+                {sums, 1, part.outputs, is_simple_, part.y + first * g_.y_step[1], nullptr,
+                 g_.y_step[1]});
       for (const int16_t*& row : part.rows) row += kSums * g_.strides[1];
     }
-  }
-
-  /// Computes a row for any kernel.
-  void RunRow(int place, int channel, int plane, uint8_t* y) const {
-    uint32_t sums[kSums];
-    for (int first = 0; first < g_.out_extent[1]; first += kSums) {
-      const int count = g_.out_extent[1] - first < kSums ? g_.out_extent[1] - first : kSums;
-      for (int i = 0; i < count; ++i) sums[i] = BeginOf(channel);
-      AddWindows(place, plane, first, count, sums);
-      Store(channel, sums, count, y + first * g_.y_step[1]);
-    }
-  }
-
-  void AddWindows(int place, int plane, int first, int count, uint32_t* sums) const {
-    const int16_t* w = WeightsOf(plane);
-    const int16_t* const begin = halves_ + plane * plane_halves_ + ptrdiff_t{first} * g_.strides[1];
-    for (int i = 0; i < g_.kernel[0]; ++i) {
-      const int16_t* const row = begin + RowOf(place, i * g_.dilations[0]);
-      for (int j = 0; j < g_.kernel[1]; ++j) {
-        const int32_t weight = *w++;
-        const int16_t* x = row + ptrdiff_t{j} * g_.dilations[1];
-        for (int k = 0; k < count; ++k, x += g_.strides[1]) {
-          sums[k] += static_cast<uint32_t>(*x * weight);
-        }
-      }
-    }
-  }
-
-  void Store(int channel, const uint32_t* sums, int count, uint8_t* y) const {
-    StoreSums(rescale_, channel, {sums, 1, count, is_simple_, y, nullptr, g_.y_step[1]});
   }
 
   const OpCall& op_;
@@ -277,12 +226,10 @@ class Depthwise {
   RequantizeKind kind_;
   bool is_simple_;  ///< weights are doubled
   Widening widening_;
-  bool is_three_by_three_;
   ptrdiff_t plane_halves_;
-  int16_t* halves_;   ///< [plane][row][column]
-  int16_t* weights_;  ///< [plane][tap]
-  int before_;        ///< columns of padding
-  int columns_;       ///< of x that are read
+  int16_t* halves_;  ///< [plane][row][column]
+  int before_;       ///< columns of padding
+  int columns_;      ///< of x that are read
   ThreeRows three_rows_[kPlanes];
 };
 
@@ -293,12 +240,20 @@ Status DepthwiseCheck(const KernelSetup& setup) {
   if (const Reason reason = DepthwiseSupports(op)) return Status(StatusCode::kUnsupported, reason);
   TENON_ENSURE(HasDenseChannels(op.Input(In::kX)) && HasDenseChannels(op.Output()), kUnsupported,
                "the DSP convolution takes channels that are neighbours in memory");
+  if (!HasDepthwisePlanes(op)) {
+    TENON_ENSURE(op.Input(In::kWeights).strides[0] == 1, kUnsupported,
+                 "the DSP depthwise convolution takes weights with channels last");
+  }
   return cortex_m::CheckOperands(op, setup.workspace_bytes, DepthwiseLeastWorkspaceBytes(op));
 }
 
 Status DepthwiseRun(const KernelCall& call) {
-  if (call.op.Output().Elements() == 0) return OkStatus();
-  if (!RunsDepthwisePairs(call)) Depthwise(call).Run();
+  if (cortex_m::IsEmpty(call.op.Output())) return OkStatus();
+  if (!HasDepthwisePlanes(call.op)) {
+    RunDepthwiseWindows(call.op);
+  } else if (!RunsDepthwisePairs(call)) {
+    Depthwise(call).Run();
+  }
   return OkStatus();
 }
 

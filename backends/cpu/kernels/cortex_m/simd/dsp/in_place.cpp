@@ -27,8 +27,16 @@ Status DepthwiseInPlaceCheck(const KernelSetup& setup) {
   if (const Reason reason = DepthwiseSupports(setup.op)) {
     return Status(StatusCode::kUnsupported, reason);
   }
+  if (!HasDepthwisePlanes(setup.op)) {
+    return cortex_m::CheckInPlace(setup, DepthwiseCheck, DepthwiseWorkspaceBytes);
+  }
   TENON_RETURN_IF_ERROR(CheckInPlace(setup, DepthwiseInPlaceLeastBytes(setup.op)));
   return DepthwiseCheck(setup);
+}
+
+Status DepthwiseInPlaceRun(const KernelCall& call) {
+  return HasDepthwisePlanes(call.op) ? DepthwiseRun(call)
+                                     : cortex_m::RunInPlace(call, DepthwiseRun);
 }
 
 Status ConvInPlaceCheck(const KernelSetup& setup) {

@@ -25,8 +25,9 @@ Status BinaryRun(const KernelCall& call);
 Status MatMulCheck(const KernelSetup& setup);
 Status MatMulRun(const KernelCall& call);
 
-/// These are for ops that overwrite their input; there, DepthwiseRun serves unchanged.
+/// These are for ops that overwrite their input.
 Status DepthwiseInPlaceCheck(const KernelSetup& setup);
+Status DepthwiseInPlaceRun(const KernelCall& call);
 Status ConvInPlaceCheck(const KernelSetup& setup);
 Status ConvInPlaceRun(const KernelCall& call);
 

@@ -35,37 +35,29 @@ bool IsFast(const Rescale& rescale, int32_t index) {
 bool AreFast(const Rescale& rescale, int32_t count) {
   constexpr int64_t kBound = kMostFastSum + 1;
   if (rescale.most >= kBound) return false;
-  const auto bound = static_cast<uint32_t>(kBound - rescale.most);  // of a bias's distance from 0
-  const uint32_t biases = 2 * bound - 1;
-  const int32_t factors = rescale.step == 0 ? 1 : count;
-  for (int32_t i = 0; i < factors; ++i) {
-    if (!IsFastRescale(rescale.multiplier[i], rescale.shift[i], 0)) return false;
+  // Every number that is not in range makes some negative one.
+  uint32_t signs = 0;
+  const int32_t* multiplier = rescale.multiplier;
+  const int8_t* shift = rescale.shift;
+  for (const int8_t* const end = shift + (rescale.step == 0 ? 1 : count); shift != end; ++shift) {
+    const int32_t more = *shift + kMostShift;
+    signs |= static_cast<uint32_t>(*multiplier++ | more | (kMostShift - 1 - more));
   }
-  for (int32_t i = 0; rescale.bias != nullptr && i < count; ++i) {
-    if (static_cast<uint32_t>(rescale.bias[i]) + (bound - 1) >= biases) return false;
+  const int32_t* bias = rescale.bias;
+  if (bias != nullptr) {
+    const auto most = static_cast<uint32_t>(kMostFastSum - rescale.most);
+    for (const int32_t* const end = bias + count; bias != end; ++bias) {
+      const auto value = static_cast<uint32_t>(*bias);
+      signs |= (most + value) | (most - value);  // what wraps is too large as well
+    }
   }
-  return true;
+  return static_cast<int32_t>(signs) >= 0;
 }
 
 uint8_t ByteOf(const QuantizedOutput& output, int32_t value) {
   // One after the other, as Saturate does.
   value = value < output.min ? output.min : value;
   return static_cast<uint8_t>(value > output.max ? output.max : value);
-}
-
-template <typename Byte>
-void StoreEach(const Sums& sums, const Byte& byte) {
-  const uint32_t* from = sums.sums;
-  uint8_t* y = sums.y;
-  for (int i = 0; i < sums.count; ++i, from += sums.step) {
-    const int32_t sum = static_cast<int32_t>(*from) >> (sums.doubled ? 1 : 0);
-    if (sums.places != nullptr) {
-      y[sums.places[i / 2].y[i % 2]] = byte(sum);
-    } else {
-      *y = byte(sum);
-      y += sums.y_step;
-    }
-  }
 }
 
 }  // namespace
@@ -118,19 +110,21 @@ RequantizeKind RequantizeKindOf(const Rescale& rescale, int32_t outputs) {
 }
 
 void StoreSums(const Rescale& rescale, int32_t index, const Sums& sums) {
-  const QuantizedOutput output = rescale.output;
-  if (output.rounding == Rounding::kHalfEven) {
-    const float scale = rescale.scale[index * rescale.step];
-    StoreEach(sums, [&](int32_t sum) {
-      return ByteOf(output, RoundToEven(static_cast<float>(sum) * scale) + output.zero_point);
-    });
-  } else if (output.rounding == Rounding::kFixedPoint && IsFast(rescale, index)) {
-    Requantizer requantizer;
-    requantizer.Set(rescale, index);
-    StoreEach(sums,
-              [&](int32_t sum) { return ByteOf(output, RequantizeDoubled(requantizer, sum * 2)); });
-  } else {
-    StoreEach(sums, [&](int32_t sum) { return RequantizeOne(rescale, index, sum); });
+  const bool is_fast = rescale.output.rounding == Rounding::kFixedPoint && IsFast(rescale, index);
+  Requantizer requantizer;
+  if (is_fast) requantizer.Set(rescale, index);
+  const uint32_t* from = sums.sums;
+  uint8_t* y = sums.y;
+  for (int i = 0; i < sums.count; ++i, from += sums.step) {
+    const int32_t sum = static_cast<int32_t>(*from) >> (sums.doubled ? 1 : 0);
+    const uint8_t byte = is_fast ? ByteOf(rescale.output, RequantizeDoubled(requantizer, sum * 2))
+                                 : RequantizeOne(rescale, index, sum);
+    if (sums.places != nullptr) {
+      y[sums.places[i / 2].y[i % 2]] = byte;
+    } else {
+      *y = byte;
+      y += sums.y_step;
+    }
   }
 }
 

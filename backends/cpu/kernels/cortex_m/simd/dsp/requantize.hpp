@@ -60,12 +60,15 @@ struct Requantizer {
          requantizer.right;
 }
 
+/// Is how far RequantizeDoubled shifts to the right at most; at least by 1.
+inline constexpr int32_t kMostShift = 22;
+
 /// Returns true if RequantizeDoubled gives kFixedPoint by this factor for all sums whose absolute
 /// value is at most `most`.
 [[nodiscard]] constexpr bool IsFastRescale(int32_t multiplier, int32_t shift, int64_t most) {
   // Twice a sum must fit 32 bits, and so must 2^right zero points plus the product's high word:
   // 511 * 2^21 + 2^30 at most.
-  return most < (int64_t{1} << 30) && shift < 0 && shift >= -22 && multiplier >= 0;
+  return most < (int64_t{1} << 30) && shift < 0 && shift >= -kMostShift && multiplier >= 0;
 }
 
 /// Returns the result of RoundHalfEven, or another number that a byte's bounds clamp alike.

@@ -210,6 +210,16 @@ class KernelPair {
     });
   }
 
+  /// Whether the capabilities refuse an op with this output.
+  template <typename Attributes>
+  [[nodiscard]] bool IsRefused(const KernelCaps& caps, const Attributes& attributes,
+                               const Tensor& output) const {
+    bool is_refused = false;
+    WithCall(attributes, output,
+             [&](const OpCall& call) { is_refused = static_cast<bool>(caps.supports(call)); });
+    return is_refused;
+  }
+
   void AddOutput(DType dtype, const std::vector<int32_t>& dims,
                  const std::vector<int32_t>& strides) {
     outputs_.push_back(fast_.AddOutput(Tensor(dtype, dims, strides)));

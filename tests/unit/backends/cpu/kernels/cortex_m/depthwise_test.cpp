@@ -47,6 +47,15 @@ void CheckShortRows(const KernelEntry& kernel, Generator& random) {
   pair.CheckEqual(attributes);
 }
 
+/// Windows of `height` x `width` on a smaller or larger image, with steps of 1 and no padding.
+ConvCase WindowCase(int32_t channels, int32_t height, int32_t width, Generator& random) {
+  ConvCase c;
+  c.conv.group = channels;
+  c.w = {channels, 1, height, width};
+  c.x = {1, channels, height + Pick(random, 0, 8), width + Pick(random, 0, 8)};
+  return c;
+}
+
 }  // namespace
 
 TEST_CASE("Cortex-M depthwise: the portable kernel's bits on random shapes and roundings") {
@@ -65,6 +74,70 @@ TEST_CASE("Cortex-M depthwise: 3x3 of any number of channels") {
                           Pick(random, 1, 2), 1, i + 1);
       },
       70, 2);
+}
+
+TEST_CASE("Cortex-M depthwise: windows of one column whose output is one pixel, as of streams") {
+  CheckCases(
+      [](int i, Generator& random) {
+        ConvCase c = WindowCase(4 * Pick(random, 1, 16), i + 1, 1, random);
+        c.x = {Pick(random, 1, 2), c.w[0], c.w[2], 1};
+        return c;
+      },
+      30, 4);
+}
+
+TEST_CASE("Cortex-M depthwise: windows of channels that are no multiple of four") {
+  CheckCases(
+      [](int i, Generator& random) {
+        return WindowCase(4 + i % 12, Pick(random, 1, 7), Pick(random, 1, 7), random);
+      },
+      60, 5);
+}
+
+TEST_CASE("Cortex-M depthwise: windows whose steps along rows and columns differ") {
+  CheckCases(
+      [](int, Generator& random) {
+        ConvCase c = WindowCase(8, Pick(random, 1, 5), Pick(random, 1, 5), random);
+        for (int32_t& stride : c.conv.strides) stride = Pick(random, 1, 4);
+        return c;
+      },
+      60, 6);
+}
+
+TEST_CASE("Cortex-M depthwise: windows in the padding above, below and beside, wholly too") {
+  CheckCases(
+      [](int, Generator& random) {
+        ConvCase c = WindowCase(8, Pick(random, 1, 5), Pick(random, 1, 5), random);
+        for (int32_t& side : c.conv.pads) side = Pick(random, 0, 7);
+        return c;
+      },
+      60, 7);
+}
+
+TEST_CASE("Cortex-M depthwise: windows of one column in the padding above and below") {
+  CheckCases(
+      [](int, Generator& random) {
+        ConvCase c = WindowCase(8, Pick(random, 2, 9), 1, random);
+        c.conv.pads[0] = Pick(random, 0, 9);
+        c.conv.pads[2] = Pick(random, 0, 9);
+        return c;
+      },
+      60, 8);
+}
+
+TEST_CASE("Cortex-M depthwise: windows whose taps lie apart") {
+  CheckCases(
+      [](int, Generator& random) {
+        const int32_t side = Pick(random, 2, 4);
+        ConvCase c = WindowCase(8, side, side, random);
+        for (int i = 0; i < 2; ++i) {
+          c.conv.dilations[i] = Pick(random, 1, 4);
+          c.x[static_cast<size_t>(2 + i)] += (side - 1) * (c.conv.dilations[i] - 1);
+          c.conv.pads[i] = Pick(random, 0, 5);
+        }
+        return c;
+      },
+      60, 9);
 }
 
 TEST_CASE("Cortex-M depthwise: 3x3 windows on a few short rows, in any workspace") {

@@ -20,8 +20,8 @@ Status CheckOfFarTaps(const KernelEntry& kernel, bool depthwise, const int32_t (
   const std::vector<int32_t> x = {1, kChannels, 1, 1};
   const std::vector<int32_t> w = {kChannels, depthwise ? 1 : kChannels, 2, 2};
   pair.AddInput(RandomBytes(DType::kI8, x, StridesFor(x, Layout::kChannelsLast), random));
-  pair.AddInput(RandomBytes(DType::kI8, w, StridesFor(w, Layout::kChannelsLast), random),
-                kConstant);
+  const Layout order = depthwise ? Layout::kOutputsLast : Layout::kChannelsLast;
+  pair.AddInput(RandomBytes(DType::kI8, w, StridesFor(w, order), random), kConstant);
   const GemmOptions options;
   pair.AddParameters(kChannels, 4, options, random);
   pair.AddOutput(DType::kI8, x, StridesFor(x, Layout::kChannelsLast));
@@ -43,7 +43,7 @@ void CheckConv(const char* id, bool depthwise, Generator& random) {
   if (kernel == nullptr) return;
   const int32_t channels = Pick(random, 1, 20);
   const int32_t outputs = depthwise ? channels : Pick(random, 1, 9);
-  const int32_t side = Pick(random, 1, 4);
+  const int32_t side = depthwise ? 3 : Pick(random, 1, 4);
   const DType x_dtype = PickByte(random);
   const DType w_dtype = PickByte(random);
   GemmOptions options = RandomOptions(random);
@@ -54,7 +54,8 @@ void CheckConv(const char* id, bool depthwise, Generator& random) {
   const std::vector<int32_t> x = {1, channels, side + 5, side + width - 1};
   const std::vector<int32_t> w = {outputs, depthwise ? 1 : channels, side, side};
   pair.AddInput(RandomBytes(x_dtype, x, StridesFor(x, Layout::kChannelsLast), random));
-  pair.AddInput(RandomBytes(w_dtype, w, StridesFor(w, Layout::kChannelsLast), random), kConstant);
+  const Layout order = depthwise ? Layout::kOutputsLast : Layout::kChannelsLast;
+  pair.AddInput(RandomBytes(w_dtype, w, StridesFor(w, order), random), kConstant);
   pair.AddParameters(outputs, w[1] * side * side, options, random);
   pair.AddInput(RandomBytes(w_dtype, {Pick(random, 0, 1) == 0 ? 1 : outputs}, {1}, random),
                 kConstant);

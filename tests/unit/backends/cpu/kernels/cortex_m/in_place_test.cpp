@@ -41,6 +41,8 @@ std::vector<Case> Cases(bool depthwise) {
   cases.push_back({1, 8, 1, {9, 70}, {3, 3}, {1, 1}, {1, 1, 1, 1}});  // wider than any pass
   cases.push_back({1, 32, 1, {20, 6}, {2, 3}, {1, 1}, {1, 1, 0, 1}});
   cases.push_back({1, 32, 1, {20, 6}, {2, 3}, {1, 1}, {0, 1, 1, 1}});
+  cases.push_back({2, 7, 1, {18, 6}, {5, 5}, {1, 1}, {2, 2, 2, 2}});
+  cases.push_back({1, 6, 1, {17, 1}, {9, 1}, {2, 1}, {12, 0, 4, 0}});
   for (Case& c : cases) c.group = depthwise ? c.channels : 1;
   return cases;
 }

@@ -77,6 +77,31 @@ void CheckRefusals(const char* suffix, bool depthwise) {
   });
 }
 
+/// The check of a depthwise convolution with such operands.
+Status CheckDepthwise(const KernelEntry& kernel, int32_t channels, int32_t side, DType x_dtype,
+                      DType w_dtype, bool has_zero_point) {
+  const std::vector<int32_t> image = {1, channels, 6, 6};
+  const std::vector<int32_t> window = {channels, 1, side, side};
+  OpFixture op(kernel);
+  op.AddInput(Tensor(x_dtype, image, StridesFor(image, Layout::kChannelsLast)));
+  op.AddInput(Tensor(w_dtype, window, StridesFor(window, Layout::kOutputsLast)), kConstant);
+  op.AddAbsentInput();
+  op.AddInput(Tensor(DType::kI32, {1}, {1}), kConstant);
+  op.AddInput(Tensor(DType::kI8, {1}, {1}), kConstant);
+  op.AddAbsentInput();
+  if (has_zero_point) op.AddInput(Tensor(w_dtype, {1}, {1}), kConstant);
+  op.AddOutput(Tensor(x_dtype, image, StridesFor(image, Layout::kChannelsLast)));
+  op.set_workspace_bytes(size_t{32} << 10);
+  QuantizedConvAttributes attributes;
+  attributes.conv.group = channels;
+  for (int32_t& pad : attributes.conv.pads) pad = side / 2;
+  GemmOptions options;
+  options.to = x_dtype;
+  Generator random(1);
+  attributes.output = MakeOutput(options, random);
+  return op.Check(attributes);
+}
+
 /// The check of a kernel of two operands and one output of these strides.
 template <typename Attributes>
 Status CheckStrides(const KernelEntry& kernel, const std::vector<std::vector<int32_t>>& strides,
@@ -106,6 +131,23 @@ TEST_CASE("Cortex-M conv: vectors with gaps or of one element, and planes, are r
 }
 
 TEST_CASE("Cortex-M depthwise: so they are") { CheckRefusals("_depthwise", /*depthwise=*/true); }
+
+TEST_CASE("DSP depthwise: windows that are not 3x3 are of i8 without zero points, in whole words") {
+  if (DspKernels().size() == 0) return;
+  const DType i8 = DType::kI8;
+  const DType u8 = DType::kU8;
+  for (const char* suffix : {"_depthwise", "_depthwise_in_place"}) {
+    CAPTURE(suffix);
+    const KernelEntry* kernel = FindInSet(DspKernels(), "quantized_conv", suffix);
+    REQUIRE(kernel != nullptr);
+    CHECK(CheckDepthwise(*kernel, 4, 5, i8, i8, false).ok());
+    CHECK(!CheckDepthwise(*kernel, 3, 5, i8, i8, false).ok());
+    CHECK(!CheckDepthwise(*kernel, 4, 5, u8, i8, false).ok());
+    CHECK(!CheckDepthwise(*kernel, 4, 5, i8, u8, false).ok());
+    CHECK(!CheckDepthwise(*kernel, 4, 5, i8, i8, true).ok());
+    CHECK(CheckDepthwise(*kernel, 3, 3, u8, u8, true).ok());
+  }
+}
 
 TEST_CASE("Cortex-M sum: operands that lie in different ways, or with gaps, are refused") {
   ForEachSetThatHas("quantized_binary", "", [](const KernelEntry& kernel) {
