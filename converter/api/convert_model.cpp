@@ -154,6 +154,8 @@ Status ReadSearches(const ConvertRequest& request, ConvertOptions& options) {
   }
   options.compile.objective = static_cast<Objective>(request.objective);
   options.split.allowed = request.split;
+  const MemorySpace* space = options.board.ArenaSpace();
+  options.split.limit_asked = space != nullptr && request.memory_limits.count(space->name) != 0;
   options.split.program = request.memory_program;
   options.split.force_program = request.memory_program && request.force_memory_program;
   options.relax_limit = request.relax_limit;

@@ -43,6 +43,7 @@ class Fitter {
     if (!accepted_) TENON_RETURN_IF_ERROR(FindProof());
     if (!accepted_ || for_memory) TENON_RETURN_IF_ERROR(TryTiles());
     if (!accepted_) return Refuse();
+    if (for_memory && split_.limit_asked) TENON_RETURN_IF_ERROR(TakeSmallerWay());
     return for_memory ? std::move(*accepted_) : Fastest();
   }
 
@@ -107,6 +108,22 @@ class Fitter {
     return {};
   }
 
+  /// For the smallest arena within a limit that is asked for: takes the CPU alone where it needs
+  /// less than the table's mapping. Else a larger limit would give a larger arena.
+  Status TakeSmallerWay() {
+    const std::string space = board_.ArenaSpace()->name;
+    for (const auto& ways : ways_) {
+      if (&ways == &ways_.front() || !accepted_->only_unit.empty()) continue;
+      TENON_ASSIGN_OR_RETURN(Fitted smallest, ways->Smallest());
+      MarkUnit(ways, smallest);
+      TENON_ASSIGN_OR_RETURN(const auto before, NeedsOf(accepted_->compiled, board_));
+      TENON_ASSIGN_OR_RETURN(const auto after, NeedsOf(smallest.compiled, board_));
+      if (NeedOf(after, space).bytes() >= NeedOf(before, space).bytes()) continue;
+      TENON_RETURN_IF_ERROR(Offer(std::move(smallest)).status());
+    }
+    return {};
+  }
+
   /// Tries tiles where patches do not fit, or for the smallest arena; on microcontrollers, since
   /// elsewhere such small ops are over before they have started. Those by rows are known by then:
   /// in one search, a first smaller plan could hide one that gets smaller still.
@@ -124,22 +141,43 @@ class Fitter {
     return {};
   }
 
-  /// Aims at the limit, now that something is known to fit, which is taken where it is faster.
+  /// Aims at the limit, now that something is known to fit, which is kept where it is faster. The
+  /// first way that fits is the last that is tried, unless all are to be compared.
   Result<Fitted> Fastest() {
     const int64_t limit = board_.ArenaSpace()->usable_bytes();
-    const Fitted proof = std::move(*accepted_);
+    Fitted fastest = std::move(*accepted_);
+    bool replaces = split_.force_program;  // what is known to fit is not what was asked for
     for (const auto& ways : ways_) {
+      TENON_ASSIGN_OR_RETURN(const bool may_be, MayBeFaster(ways, fastest));
+      if (!may_be && !replaces) continue;
       TENON_ASSIGN_OR_RETURN(std::optional<Fitted> aimed, ways->Aim(limit));
       if (!aimed) continue;
       MarkUnit(ways, *aimed);
       TENON_ASSIGN_OR_RETURN(const bool fits, Offer(std::move(*aimed)));
       if (!fits) continue;
-      const bool slower = accepted_->compiled.time.after > proof.compiled.time.after;
-      if (slower && !split_.force_program) break;
-      return std::move(*accepted_);
+      const bool is_slower = TimeOf(*accepted_) > TimeOf(fastest);
+      if (!is_slower || replaces) fastest = std::move(*accepted_);
+      if (!ComparesWays()) break;
+      replaces = false;
     }
-    return proof;
+    return fastest;
   }
+
+  /// A larger limit must not give a slower program, which it would where the CPU alone is faster
+  /// than the table's mapping, but is only taken while that does not fit. Streams are another
+  /// matter: there units work side by side on several inputs.
+  [[nodiscard]] bool ComparesWays() const {
+    return split_.limit_asked && options_.objective == Objective::kLatency;
+  }
+
+  /// The CPU alone is never faster than without any limit.
+  Result<bool> MayBeFaster(const std::unique_ptr<FitWays>& ways, const Fitted& than) const {
+    if (&ways == &ways_.front() || !ComparesWays()) return true;
+    TENON_ASSIGN_OR_RETURN(const Fitted whole, ways->Whole());
+    return TimeOf(whole) < TimeOf(than);
+  }
+
+  static Picoseconds TimeOf(const Fitted& fitted) { return fitted.compiled.time.after; }
 
   void MarkUnit(const std::unique_ptr<FitWays>& ways, Fitted& fitted) const {
     if (&ways != &ways_.front()) fitted.only_unit = cpu_.units.front().name;

@@ -7,6 +7,7 @@
 //   3. Then faster programs are searched that fit: with kernels in place, chains cut into patches,
 //      ops split for the memory of the unit that they are mapped to, or storages spread over two
 //      spaces. What several backends cannot fit, the CPU alone may.
+//   4. Under a limit that was asked for, the faster of the board's own mapping and the CPU alone.
 // So a limit that is accepted is accepted however much larger it is made, and the smallest limit
 // that a refusal names was compiled before it is named.
 #pragma once
@@ -22,6 +23,10 @@ namespace tenon::converter {
 
 struct SplitOptions {
   bool allowed = true;  ///< false: what does not fit whole is refused
+  /// The caller asks for this limit of the arena's space, which is not just what the board has: of
+  /// the priority table's mapping and the CPU alone, the one that is predicted to be faster is
+  /// taken (docs/decisions/0034-limits-compare-mappings.md).
+  bool limit_asked = false;
   bool program = true;  ///< run ops again and move tensors, where that is faster or fits at all
   /// What does not fit whole runs ops again or moves tensors even where splitting alone is faster,
   /// or would fit less (one unit).
@@ -40,7 +45,8 @@ struct Fitted {
   SplitReport ops;     ///< ops that were split one by one
   MemorySplit chains;  ///< chains that were cut into patches
   bool lean = false;   ///< kernels were left out for their workspaces or packed weights
-  /// The unit that alone runs everything because the program of several needs too much; else empty.
+  /// The unit that alone runs everything because the program of several needs too much, or is
+  /// slower within a limit that was asked for; else empty.
   std::string only_unit;
   /// The graph with its parts, before kernels were chosen; null: nothing was cut or split.
   std::shared_ptr<const Graph> cut = {};

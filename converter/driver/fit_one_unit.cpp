@@ -141,6 +141,13 @@ Result<std::optional<Fitted>> OneUnitFitter::Aim(int64_t bytes) {
   Result<std::optional<Fitted>> aimed = AimAtOneSpace();
   if (!aimed.ok() && IsTooLarge(aimed.error())) aimed = std::optional<Fitted>();
   TENON_ASSIGN_OR_RETURN(std::optional<Fitted> found, std::move(aimed));
+  if (found && split_.limit_asked && HasDirectSpace()) {
+    // As it would be within less, where the second space is the faster one.
+    TENON_ASSIGN_OR_RETURN(const Fitted whole, Whole());
+    TENON_ASSIGN_OR_RETURN(Fitted least, LeastSpread(whole));
+    TENON_ASSIGN_OR_RETURN(const bool fits, Accept(least, /*lean=*/false));
+    if (fits && TimeOf(least) < TimeOf(*found)) found = std::move(least);
+  }
   // What costs no time needs no memory program.
   const auto whole_time = whole_ ? whole_->compiled.time.after : 0;
   if (split_.force_program) return AimByProgram();
@@ -177,6 +184,9 @@ Result<Fitted> OneUnitFitter::SmallestInAll() {
   if (!in_one_) {
     board_ = WithLimit(std::move(board_), kUnlimited);
     TENON_ASSIGN_OR_RETURN(in_one_, SmallestInOneSpace());
+    if (HasDirectSpace()) return *in_one_;
+    TENON_ASSIGN_OR_RETURN(const Fitted uncut, LeastUncut());
+    if (!IsTooSlow(uncut, most_time_)) TENON_RETURN_IF_ERROR(TakeIfSmaller(uncut, *in_one_));
   }
   return *in_one_;
 }

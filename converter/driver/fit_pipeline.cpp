@@ -96,7 +96,7 @@ Result<FittedPipeline> FitPipelineInParts(const Graph& graph, const Fitted& fitt
   less.branches.fuse = false;
   less.progress = nullptr;
   SplitOptions cut = split;
-  cut.program = cut.force_program = false;
+  cut.program = cut.force_program = cut.limit_asked = false;
   for (const int64_t share : {2, 3, 4}) {
     if (arenas / share <= 0) break;
     const Board board = WithLimit(options.board(), beside + arenas / share);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "converter/driver/fit_ways.hpp"
 #include "converter/driver/limit_search.hpp"
@@ -60,6 +61,10 @@ class SeveralUnitsFitter : public FitWays {
   Result<Trial*> Try(const Shares& shares);
   [[nodiscard]] bool IsLarge(const Graph& split, const Shares& shares) const;
   [[nodiscard]] bool IsNearBound(const Candidate* best) const;
+  Result<std::optional<Fitted>> InFull(const Candidate& candidate);
+  Status TryOthersInFull(const Candidate& best, const std::vector<const Candidate*>& tried,
+                         Fitted& fitted);
+  [[nodiscard]] static bool MayBeBelow(Picoseconds bound, const Fitted& fitted);
   Result<std::optional<Fitted>> Attempt(int64_t arena_bytes);
   [[nodiscard]] Result<int64_t> Beside();
   [[nodiscard]] Result<Candidate> Split(const Shares& shares);

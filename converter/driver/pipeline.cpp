@@ -281,7 +281,7 @@ bool WorksOnFloat(const Graph& graph, const Op& op) {
 }
 
 /// Returns the executed ops that run elsewhere than on the accelerator, each with the last reason
-/// against it. `only_unit`: what the whole model had to run on for lack of memory, or empty.
+/// against it. `only_unit`: what the whole model has to run on for lack of memory, or empty.
 std::vector<OpBesideAccelerator> OpsBeside(const Compiled& compiled, const Unit& accelerator,
                                            const std::string& only_unit) {
   std::map<std::string, const MappedOp*> mapped;
@@ -294,7 +294,8 @@ std::vector<OpBesideAccelerator> OpsBeside(const Compiled& compiled, const Unit&
     OpBesideAccelerator entry{op.name, kind, op.backend, ""};
     const auto found = mapped.find(op.name);
     if (!only_unit.empty()) {
-      entry.reason = fmt::format("the model fits the board's memory on '{}' alone", only_unit);
+      entry.reason =
+          fmt::format("within the memory limit the model is best on '{}' alone", only_unit);
     } else if (found == mapped.end()) {
       entry.reason =
           fmt::format("it moves a tensor for its neighbours, and '{}' has no kernel for {}",

@@ -111,6 +111,14 @@ TEST_CASE("What does not fit is split, or refused without splits") {
   CHECK(ErrorOf(request).kind == ConvertError::Kind::kDoesNotFit);
 }
 
+TEST_CASE("A limit that is asked for is weighed against the table, the board's own memory is not") {
+  ConvertRequest request = Digits();
+  request.board = "rk3588";
+  CHECK_FALSE(DecisionsOf(request)["memory"].contains("only_unit"));
+  request.memory_limits["ddr"] = 1 << 30;
+  CHECK(DecisionsOf(request)["memory"]["only_unit"] == "big");
+}
+
 TEST_CASE("The memory objective gives a smaller arena than the latency objective") {
   ConvertRequest request = Digits();
   const auto fast = DecisionsOf(request);

@@ -326,6 +326,25 @@ TEST_CASE("Fit: what several backends cannot fit runs on the CPU alone, and the 
   CHECK_FALSE(ConvertGraph(graph, one).ok());
 }
 
+TEST_CASE(
+    "Fit: within a limit that is asked for, the CPU alone where it is faster than the table") {
+  const Graph graph = Parsed(kChain);
+  ConvertOptions options = test::OptionsFor("rk3588");
+  const auto by_table = ConvertGraph(graph, options);
+  REQUIRE(by_table.ok());
+  CHECK(by_table->only_unit.empty());
+  options.split.limit_asked = true;
+  const auto asked = ConvertGraph(graph, options);
+  REQUIRE(asked.ok());
+  CHECK(asked->only_unit == "big");
+  CHECK(asked->time.after < by_table->time.after);
+  options.compile.kernels.pins = {{"*", "opencl"}};
+  const auto pinned = ConvertGraph(graph, options);
+  REQUIRE(pinned.ok());
+  CHECK(pinned->only_unit.empty());
+  CHECK(pinned->time.after == by_table->time.after);
+}
+
 TEST_CASE("Fit: segments that run as listed leave bytes to another unit's until these have run") {
   // The sum of %x2 runs on the CPU, which is free from the start, but is listed last.
   const Graph graph = Parsed(R"(input %x0: f32[3,1,2,2,1]

@@ -1,7 +1,8 @@
 // Limits never lie, whatever else is asked for: networks of images and random graphs with states,
 // with memory programs, objectives, rows that are handed in, on boards of all kinds. What a refusal
-// names works with the same options, so does more, a limit that is relaxed ends in a plan, and the
-// values stay those of the plan without a limit. TENON_LIMITS=all makes the sample thousands.
+// names works with the same options, so does more, which never gives a slower program; a limit that
+// is relaxed ends in a plan, and the values stay those of the plan without a limit.
+// TENON_LIMITS=all makes the sample thousands.
 #include <doctest/doctest.h>
 
 #include <cstdio>
@@ -165,9 +166,9 @@ class LimitCheck {
     const int64_t stated = Claim(tiny.error());
     if (stated == 0) return;
     ++tally_.refused;
-    const int64_t span = std::max<int64_t>(whole->memory.arena_bytes - stated, 64);
-    std::vector<int64_t> limits = {stated, stated + 1};
-    for (int i = 0; i < 4; ++i) limits.push_back(stated + dice_.Below(span + span / 8 + 1));
+    const int64_t span = std::max<int64_t>(BytesOf(*whole) - stated, 64);
+    std::vector<int64_t> limits = {stated, stated + 1, stated + span};
+    for (int i = 0; i < 3; ++i) limits.push_back(stated + dice_.Below(span + span / 8 + 1));
     std::sort(limits.begin(), limits.end());
     for (const int64_t limit : limits) {
       CAPTURE(limit);
@@ -175,11 +176,29 @@ class LimitCheck {
       if (!made.ok()) FAIL_CHECK(made.error().message);
       if (!made.ok()) continue;
       CheckValues(*made);
+      CheckNotWorse(*made);
     }
     Relax(stated);
   }
 
  private:
+  /// Compares with what smaller limits gave, within which that is still possible.
+  void CheckNotWorse(const Conversion& made) {
+    if (case_.options.compile.objective == Objective::kMemory) {
+      int64_t bytes = BytesOf(made);
+      for (const ArenaBeside& beside : made.memory.beside) bytes += beside.bytes;
+      CHECK_MESSAGE(bytes <= smallest_, "larger than " << smallest_ << " with a smaller limit");
+      smallest_ = std::min(smallest_, bytes);
+      return;
+    }
+    if (case_.options.split.force_program) return;  // even where other ways are faster
+    const Picoseconds time = made.time.after;
+    const double ratio = static_cast<double>(time) / static_cast<double>(fastest_);
+    CHECK_MESSAGE(time <= fastest_ + fastest_ / 16,
+                  ratio << " times as slow as with a smaller limit");
+    fastest_ = std::min(fastest_, time);
+  }
+
   void DropInput(const std::string& name) {
     for (size_t i = 0; i < case_.graph.inputs().size(); ++i) {
       if (case_.graph.inputs()[i].name != name) continue;
@@ -187,9 +206,17 @@ class LimitCheck {
     }
   }
 
+  /// Returns the bytes of the arena's space that a plan needs.
+  int64_t BytesOf(const Conversion& made) const {
+    const MemoryReport& memory = made.memory;
+    const bool has_constants = case_.options.board.FindSpace(space_)->holds_constants;
+    return memory.arena_bytes + memory.packed_bytes + (has_constants ? memory.constants_bytes : 0);
+  }
+
   Result<Conversion> At(int64_t limit, bool relax = false) {
     ConvertOptions options = case_.options;
     options.relax_limit = relax;
+    options.split.limit_asked = true;
     MemorySpace& space = *options.board.FindSpace(space_);
     space.bytes = limit;
     space.reserve_bytes = 0;
@@ -239,6 +266,8 @@ class LimitCheck {
   Tally& tally_;
   Dice dice_;
   std::string space_;
+  Picoseconds fastest_ = INT64_MAX / 2;  ///< so far, with smaller limits
+  int64_t smallest_ = INT64_MAX;         ///< likewise, of all spaces
 };
 
 TEST_CASE("Limits: with random options what is named works, more works too, with the same values") {
