@@ -13,9 +13,10 @@ struct TimedOp {
   bool on_device = false;
 };
 
-/// Takes the waits out of the times of a network's ops on devices: what all ops together take more
-/// than the network without clocks, `latency_ms`, divided among those on devices evenly. Each keeps
-/// a tenth of its time at least. Networks of which less than half is on devices stay as they are.
+/// Takes the waits out of the times of a network's ops on devices: what these take more than the
+/// network without clocks, `latency_ms`, divided among them evenly. (Ops of the processor may run
+/// beside them.) Each keeps a tenth of its time at least. Networks of which less than half is on
+/// devices stay as they are.
 void RemoveWaits(double latency_ms, std::vector<TimedOp>& ops);
 
 }  // namespace tenon::converter

@@ -124,8 +124,10 @@ int Main(int argc, char** argv) {
       "             5 device or backend failure, or an output could not be written.");
   AddCommands(app);
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
-  if (std::find(words.begin(), words.end(), "") != words.end()) {
-    PrintError("one of the arguments is empty", {"leave the option out, or give it a value"});
+  if (const auto empty = std::find(words.begin(), words.end(), ""); empty != words.end()) {
+    const bool has_option = empty != words.begin() && (empty - 1)->starts_with("-");
+    PrintError(has_option ? *(empty - 1) + " has an empty value" : "an argument is empty",
+               {"leave it out, or give it a value"});
     return tenon::tool::kUsage;
   }
   tenon::tool::CheckOutputNames(words);

@@ -11,7 +11,7 @@ TimedOp Timed(double ms, bool on_device) { return {{10, ms * 0.9, ms, 0.05}, on_
 
 TEST_CASE("What a device's ops take more with clocks than without is taken from each evenly") {
   std::vector<TimedOp> ops = {Timed(0.5, true), Timed(0.3, true), Timed(0.2, false)};
-  RemoveWaits(/*latency_ms=*/0.8, ops);
+  RemoveWaits(/*latency_ms=*/0.6, ops);
   CHECK(ops[0].durations.mean_ms == doctest::Approx(0.4));
   CHECK(ops[0].durations.min_ms == doctest::Approx(0.35));
   CHECK(ops[1].durations.mean_ms == doctest::Approx(0.2));
@@ -24,6 +24,12 @@ TEST_CASE("An op keeps a tenth of its time at least") {
   RemoveWaits(/*latency_ms=*/0.82, ops);
   CHECK(ops[0].durations.mean_ms == doctest::Approx(0.9));
   CHECK(ops[1].durations.mean_ms == doctest::Approx(0.002));
+}
+
+TEST_CASE("What the processor does beside a device is no waiting") {
+  std::vector<TimedOp> ops = {Timed(10, true), Timed(8, false)};
+  RemoveWaits(/*latency_ms=*/10, ops);
+  CHECK(ops[0].durations.mean_ms == 10);
 }
 
 TEST_CASE("Times stay where the run without clocks takes longer") {
