@@ -69,6 +69,12 @@ def _write_samples(folder: pathlib.Path, samples: Iterable[Any]) -> int:
     return count
 
 
+def _as_file(path: Path) -> str:
+    """The path as a word that the command does not take for an option."""
+    word = os.fspath(path)
+    return os.path.join(".", word) if word.startswith("-") else word
+
+
 def convert(model: Path, plan: Path, *, board: str,
             freeze: Optional[Mapping[str, numpy.ndarray]] = None,
             calibration: Union[Path, Iterable[Any], None] = None,
@@ -83,7 +89,7 @@ def convert(model: Path, plan: Path, *, board: str,
     Raises UsageError, InputRefused, DoesNotFit or DeviceError with the command's words."""
     with tempfile.TemporaryDirectory(prefix="tenon-") as name:
         folder = pathlib.Path(name)
-        words = ["convert", os.fspath(model), "-o", os.fspath(plan), f"--board={board}", "-q",
+        words = ["convert", _as_file(model), "-o", _as_file(plan), f"--board={board}", "-q",
                  f"--json={folder / 'decisions.json'}"]
         for port, array in (freeze or {}).items():
             file = folder / f"frozen_{len(words)}.npy"
@@ -118,13 +124,13 @@ def quantize(model: Path, plan: Path, samples: Iterable[Any], *, board: str,
 
 def inspect(plan: Path) -> dict[str, Any]:
     """What is inside a plan file (`tenon inspect --json`)."""
-    inside: dict[str, Any] = json.loads(call(["inspect", os.fspath(plan), "--json"]))
+    inside: dict[str, Any] = json.loads(call(["inspect", _as_file(plan), "--json"]))
     return inside
 
 
 def check(plan: Path) -> None:
     """The plan check alone; raises with every violation in words."""
-    call(["check", os.fspath(plan)])
+    call(["check", _as_file(plan)])
 
 
 def bench(plan: Path, **more: Any) -> dict[str, Any]:
@@ -132,7 +138,7 @@ def bench(plan: Path, **more: Any) -> dict[str, Any]:
     mode="sequential", ..."""
     with tempfile.TemporaryDirectory(prefix="tenon-") as name:
         file = pathlib.Path(name) / "bench.json"
-        call(["bench", os.fspath(plan), f"--json={file}", *options(more)])
+        call(["bench", _as_file(plan), f"--json={file}", *options(more)])
         figures: dict[str, Any] = json.loads(file.read_text())
         return figures
 
@@ -148,7 +154,7 @@ def diff(plan: Path, other: Optional[Path] = None, *,
     those left out are made. `more`: snr=60."""
     with tempfile.TemporaryDirectory(prefix="tenon-") as name:
         folder = pathlib.Path(name)
-        words = ["diff", os.fspath(plan)] + ([] if other is None else [os.fspath(other)])
+        words = ["diff", _as_file(plan)] + ([] if other is None else [_as_file(other)])
         for option, arrays in (("input", inputs), ("expect", expect)):
             for port, array in (arrays or {}).items():
                 file = folder / f"array_{len(words)}.npy"

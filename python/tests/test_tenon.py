@@ -84,6 +84,10 @@ class ConversionTest(WithPlan):
         self.assertIn("no-such.onnx", str(caught.exception))
         self.assertEqual(caught.exception.status, 3)
 
+    def test_a_path_that_begins_with_a_dash_is_no_option(self):
+        with self.assertRaisesRegex(tenon.InputRefused, "--help: no such file"):
+            tenon.convert("--help", self.path / "x.tenon", board="x86-64")
+
     def test_a_limit_that_cannot_be_met_says_what_can(self):
         with self.assertRaises(tenon.DoesNotFit) as caught:
             tenon.convert(DIGITS / "digits.onnx", self.path / "x.tenon", board="x86-64", batch=1,
