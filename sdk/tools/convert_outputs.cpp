@@ -57,11 +57,8 @@ ConvertOutputs NameOutputs(const ConvertCommand& options) {
       Fail(kUsage, "-o {} would replace the model", output);
     }
     if (!options.json.empty() && !json_is_device && IsSameFile(options.json, output)) {
-      Fail(kUsage, "--json {} would replace the model or the plan", options.json);
+      Fail(kUsage, "--json {} would replace the plan", options.json);
     }
-  }
-  if (!options.json.empty() && IsSameFile(options.json, options.request.model)) {
-    Fail(kUsage, "--json {} would replace the model or the plan", options.json);
   }
   return outputs;
 }

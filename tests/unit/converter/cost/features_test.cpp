@@ -214,6 +214,23 @@ TEST_CASE("A depthwise convolution of bytes is a model of its own") {
   CHECK(terms.amounts.at("tap_vectors") == 49 * 2 * 3);
 }
 
+TEST_CASE(
+    "A depthwise convolution of one window is another: registers of 16 channels by all taps") {
+  const auto of_height = [](int height) {
+    return TermsOf(
+        fmt::format("graph g\ninput %x: u8[1,40,{},1]\nconst %w: i8[40,1,5,1] = random(1)\n"
+                    "const %m: f32[1] = random(2)\n"
+                    "%y: i8[1,40,{},1] channels_last = quantized_conv(%x, %w, _, %m) {{group=40}} "
+                    "@cpu/cpu.quantized_conv.portable\noutput %y\n",
+                    height, height - 4));
+  };
+  const Terms window = of_height(5);
+  CHECK(window.model == "cpu.quantized_conv.portable window");
+  CHECK(window.amounts.at("pixel_vectors") == 3);
+  CHECK(window.amounts.at("tap_vectors") == 3 * 5);
+  CHECK(of_height(6).model == "cpu.quantized_conv.portable depthwise");
+}
+
 TEST_CASE("An op without elements takes its start only") {
   const Terms terms = TermsOf(R"(graph g
 input %x: f32[0,4]

@@ -5,7 +5,7 @@
 // TENON_LIMITS=all makes the sample thousands.
 #include <doctest/doctest.h>
 
-#include <cstdio>
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -77,7 +77,6 @@ struct Case {
   Graph graph;
   ConvertOptions options;
   std::string words;
-  bool runs = true;
 };
 
 Board BoardOf(Dice& dice, uint64_t seed, std::string& words) {
