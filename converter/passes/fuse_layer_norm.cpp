@@ -1,4 +1,5 @@
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -79,7 +80,7 @@ std::optional<Deviation> MatchDeviation(const Graph& graph, TensorId id) {
   if (const auto* terms = TermsOf(graph, sum, BinaryFunction::kAdd)) {
     for (size_t i = 0; i < 2; ++i) {
       const auto epsilon = ScalarValue(graph, (*terms)[i]);
-      if (!epsilon || *epsilon < 0) continue;
+      if (!epsilon || !(*epsilon >= 0) || *epsilon > std::numeric_limits<float>::max()) continue;
       deviation.epsilon = *epsilon;
       sum = (*terms)[1 - i];
       break;

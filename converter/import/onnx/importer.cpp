@@ -13,9 +13,6 @@
 namespace tenon::converter {
 namespace {
 
-/// Loops whose iterations make more nodes than this are taken for a mistake or an attack.
-constexpr int64_t kMostInlinedNodes = 200000;
-
 std::string NodeName(const onnx::NodeProto& node) {
   if (!node.name().empty()) return node.name();
   for (const std::string& output : node.output()) {
@@ -55,24 +52,16 @@ Status Importer::Run() {
 }
 
 void Importer::CollectNames() {
-  for (const auto& input : model_.graph().input()) names_.insert(input.name());
+  for (const auto& input : model_.graph().input()) names_.Take(input.name());
   for (const auto& tensor : model_.graph().initializer()) {
-    names_.insert(tensor.name());
+    names_.Take(tensor.name());
     initializers_.emplace(tensor.name(), &tensor);
   }
   for (const auto& node : model_.graph().node()) {
-    names_.insert(node.output().begin(), node.output().end());
+    for (const std::string& output : node.output()) names_.Take(output);
     for (const std::string& name : ValuesRead(node)) used_.insert(name);
   }
   for (const auto& output : model_.graph().output()) used_.insert(output.name());
-}
-
-std::string Importer::FreshName(const std::string& wanted) {
-  std::string name = wanted;
-  for (int suffix = 2; !names_.insert(name).second; ++suffix) {
-    name = fmt::format("{}_{}", wanted, suffix);
-  }
-  return name;
 }
 
 Status Importer::AddInputs() {

@@ -13,6 +13,7 @@
 #include "converter/import/onnx/lowering.hpp"
 #include "converter/import/onnx/onnx_import.hpp"
 #include "converter/import/onnx/tensor_data.hpp"
+#include "converter/import/onnx/value_names.hpp"
 
 namespace onnx {
 class GraphProto;
@@ -43,7 +44,7 @@ class Importer {
   void Bind(const std::string& name, TensorId id) { values_[name] = id; }
   [[nodiscard]] bool IsUsed(const std::string& name) const { return used_.count(name) != 0; }
   /// A name that neither the model nor the import uses yet.
-  [[nodiscard]] std::string FreshName(const std::string& wanted);
+  [[nodiscard]] std::string FreshName(const std::string& wanted) { return names_.Fresh(wanted); }
   /// Lowers the nodes of a graph inside a node with these inputs; returns its outputs. Its values
   /// are called `scope`/NAME.
   [[nodiscard]] Result<std::vector<TensorId>> InlineGraph(const onnx::GraphProto& body,
@@ -75,7 +76,7 @@ class Importer {
   Graph graph_;
   std::unordered_map<std::string, TensorId> values_;
   std::unordered_map<std::string, const onnx::TensorProto*> initializers_;
-  std::unordered_set<std::string> names_;
+  ValueNames names_;
   std::unordered_set<std::string> used_;
   /// Copies of graphs inside nodes: initialisers are read from them when they are asked for.
   std::vector<std::shared_ptr<onnx::GraphProto>> inlined_;

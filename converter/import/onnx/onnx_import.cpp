@@ -8,14 +8,18 @@
 #include <memory>
 #include <new>
 
+#include "converter/import/import_graph.hpp"
+#include "converter/import/onnx/functions.hpp"
 #include "converter/import/onnx/importer.hpp"
 #include "converter/import/onnx/model_file.hpp"
 
 namespace tenon::converter {
 namespace {
 
-Result<std::shared_ptr<onnx::ModelProto>> LoadChecked(const std::filesystem::path& path) {
+Result<std::shared_ptr<onnx::ModelProto>> LoadChecked(const std::filesystem::path& path,
+                                                      const ImportOptions& options) {
   TENON_ASSIGN_OR_RETURN(auto model, ReadModel(path));
+  TENON_RETURN_IF_ERROR(InlineFunctions(*model, ConstantLimit(options, DiskBytes(path))));
   TENON_RETURN_IF_ERROR(CheckModel(*model, path.parent_path()));
   TENON_RETURN_IF_ERROR(SortNodes(*model));
   return model;
@@ -102,7 +106,7 @@ void CompareShapes(onnx::ModelProto& model, const Importer& importer, const Grap
 Result<Graph> ImportOnnx(const std::filesystem::path& path, const ImportOptions& options,
                          const ConstantFolder& fold) {
   return Guarded(path, [&]() -> Result<Graph> {
-    TENON_ASSIGN_OR_RETURN(const auto model, LoadChecked(path));
+    TENON_ASSIGN_OR_RETURN(const auto model, LoadChecked(path, options));
     Importer importer(*model, path, options, fold);
     TENON_RETURN_IF_ERROR(importer.Run());
     return Finish(importer);
@@ -113,7 +117,7 @@ Result<Graph> ImportOnnxCrossChecked(const std::filesystem::path& path,
                                      const ImportOptions& options, const ConstantFolder& fold,
                                      std::vector<std::string>& differences) {
   return Guarded(path, [&]() -> Result<Graph> {
-    TENON_ASSIGN_OR_RETURN(const auto model, LoadChecked(path));
+    TENON_ASSIGN_OR_RETURN(const auto model, LoadChecked(path, options));
     Importer importer(*model, path, options, fold);
     TENON_RETURN_IF_ERROR(importer.Run());
     CompareShapes(*model, importer, importer.graph(), differences);

@@ -2,6 +2,7 @@
 // graph around them, and copies of them under other names.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -12,6 +13,10 @@ class NodeProto;
 }  // namespace onnx
 
 namespace tenon::converter {
+
+/// Loops whose iterations make more nodes than this, and functions whose calls do, are taken for a
+/// mistake or an attack.
+inline constexpr int64_t kMostInlinedNodes = 200000;
 
 /// Values that a node needs: its inputs, and what the graphs inside it read from outside of
 /// themselves. Absent inputs are left out.

@@ -39,7 +39,7 @@ Result<Normalised> Statistics(Lowering& node, TensorId x, const std::vector<int3
                          node.Binary(BinaryFunction::kMul, result.centred, result.centred));
   TENON_ASSIGN_OR_RETURN(TensorId variance,
                          node.Reduce(ReduceFunction::kMean, squares, axes, true));
-  if (epsilon > 0.0) {
+  if (epsilon != 0.0) {
     TENON_ASSIGN_OR_RETURN(const TensorId constant,
                            node.Scalar("epsilon", node.DTypeOf(x), epsilon));
     TENON_ASSIGN_OR_RETURN(variance, node.Binary(BinaryFunction::kAdd, variance, constant));

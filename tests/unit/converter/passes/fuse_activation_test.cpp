@@ -28,7 +28,7 @@ TEST_CASE("FuseActivation: a unary op becomes the activation of conv, matmul and
   CHECK(result.report.changed == 3);
 }
 
-TEST_CASE("FuseActivation: refuses a second activation, other readers, and integers") {
+TEST_CASE("FuseActivation: refuses a second activation, other readers, integers and f64") {
   CheckDeclined(kFuseActivation,
                 "input %x: f32[2]\n"
                 "%a = binary(%x, %x) {activation=relu}\n"
@@ -47,7 +47,13 @@ TEST_CASE("FuseActivation: refuses a second activation, other readers, and integ
                 "%a = binary(%x, %x)\n"
                 "%y = unary(%a) {function=abs}\n"
                 "output %y\n",
-                "y", "only floats have activations");
+                "y", "only f32 results have activations");
+  CheckDeclined(kFuseActivation,
+                "input %x: f64[2]\n"
+                "%a = binary(%x, %x)\n"
+                "%y = unary(%a) {function=tanh}\n"
+                "output %y\n",
+                "y", "only f32 results have activations");
 }
 
 // What the ops that compute %y from %x become.

@@ -90,6 +90,19 @@ TEST_CASE("FuseLayerNorm: means along another axis, and another tensor's deviati
   CHECK(other.find("layer_norm") == std::string::npos);
 }
 
+TEST_CASE("FuseLayerNorm: an epsilon that is no finite number, or negative, is left") {
+  for (const std::string epsilon : {"inf", "nan", "-0.5"}) {
+    const std::string text =
+        RunOn(kFuseLayerNorm, "input %x: f32[2,3]\nconst %epsilon: f32[] = [" + epsilon + "]\n" +
+                                  kCentred + kDeviation +
+                                  "%y = binary(%d, %s) {function=div}\noutput %y\n")
+            .text;
+    INFO(epsilon);
+    CHECK(text.find("unary(%e) {function=sqrt}") != std::string::npos);
+    CHECK(text.find("layer_norm") == std::string::npos);
+  }
+}
+
 TEST_CASE("FuseLayerNorm: an inner result that is an output is still computed") {
   const std::string text = RunOn(kFuseLayerNorm, kConstants + kCentred + kDeviation +
                                                      "%y = binary(%d, %s) {function=div}\n"

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "converter/import/onnx/lowering.hpp"
+#include "converter/import/onnx/value_names.hpp"
 #include "tests/unit/converter/import/onnx/evaluate.hpp"
 #include "tests/unit/converter/import/onnx/model_builder.hpp"
 
@@ -115,6 +116,16 @@ TEST_CASE("Loading: an operator of a later operator set is refused by the checke
 
   CHECK(model.Text() ==
         "error: node 'n' (HardSwish): No Op registered for HardSwish with domain_version of 13");
+}
+
+TEST_CASE("Loading: a name that a hundred thousand values want is given with a suffix to each") {
+  ValueNames names;
+  names.Take("n_3");
+  CHECK(names.Fresh("n") == "n");
+  CHECK(names.Fresh("n") == "n_2");
+  CHECK(names.Fresh("n") == "n_4");
+  for (int i = 0; i < 99996; ++i) (void)names.Fresh("n");
+  CHECK(names.Fresh("n") == "n_100001");
 }
 
 TEST_CASE("Loading: nodes in any order are sorted") {
