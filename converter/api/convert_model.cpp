@@ -9,6 +9,7 @@
 #include "converter/json_text.hpp"
 #include "converter/report/decisions.hpp"
 #include "converter/report/summary.hpp"
+#include "runtime/base/most_threads.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -173,6 +174,9 @@ Status ReadSearches(const ConvertRequest& request, ConvertOptions& options) {
   options.compile.aggregate = request.mapping.aggregate;
   TENON_ASSIGN_OR_RETURN(options.parallel.mode, ParseParallelMode(request.parallel.mode));
   options.parallel.threads = request.parallel.threads;
+  if (options.parallel.threads < 1 || options.parallel.threads > kMostThreads) {
+    return UsageError("--threads {}: give 1 to {}", options.parallel.threads, kMostThreads);
+  }
   options.compile.branches = {request.parallel.fuse_branches, request.parallel.threads};
   options.parallel.rows_per_call = request.parallel.rows_per_call;
   options.parallel.keep_table = request.mapping.table_in_pipelines;
@@ -285,6 +289,7 @@ Result<ConvertedPlan> ConvertModel(const ConvertRequest& request) {
   plan.ops_imported = conversion.ops_imported;
   plan.ops_executed = conversion.ops_executed;
   plan.measured = std::move(made.orders);
+  for (const auto& file : conversion.files_read) plan.files_read.push_back(file.string());
   plan.bytes = std::move(conversion.plan);
   return plan;
 }

@@ -13,15 +13,13 @@
 #include "converter/board/priority_json.hpp"
 #include "converter/did_you_mean.hpp"
 #include "converter/readable.hpp"
+#include "runtime/base/most_threads.hpp"
 #include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter {
 namespace {
 
 using Json = nlohmann::json;
-
-/// The runtime starts no more (runtime/engine).
-constexpr int kMostThreads = 1024;
 
 void CheckRates(ObjectReader& reader, const char* key, const std::map<std::string, double>& rates) {
   for (const auto& [dtype, rate] : rates) {

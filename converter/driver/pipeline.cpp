@@ -459,10 +459,13 @@ Result<Conversion> Convert(const ConvertOptions& options) {
   std::vector<std::string> warnings;
   ImportOptions import = options.import;
   import.warnings = &warnings;
+  std::vector<std::filesystem::path> files_read;
+  import.files_read = &files_read;
   TENON_ASSIGN_OR_RETURN(Graph graph, ImportModel(options.model, import, FoldTensors));
   TENON_RETURN_IF_ERROR(TieStates(options.states, graph));
   TENON_ASSIGN_OR_RETURN(Conversion conversion, ConvertGraph(graph, options));
   conversion.warnings = std::move(warnings);
+  conversion.files_read = std::move(files_read);
   return conversion;
 }
 

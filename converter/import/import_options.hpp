@@ -31,6 +31,8 @@ struct ImportOptions {
   bool corners_by_sizes = false;
   /// Gets what the user should know of the model though it can be imported. May be null.
   std::vector<std::string>* warnings = nullptr;
+  /// Gets the files beside the model that were read (external data). May be null.
+  std::vector<std::filesystem::path>* files_read = nullptr;
   /// Bytes that constants may take during conversion (`--max-memory`); 0: see ConstantLimit.
   int64_t max_memory = 0;
 };

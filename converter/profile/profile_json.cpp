@@ -10,6 +10,7 @@
 #include "converter/json_text.hpp"
 #include "converter/profile/profile.hpp"
 #include "converter/readable.hpp"
+#include "runtime/base/most_threads.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -145,7 +146,8 @@ void ReadProfile(ObjectReader& reader, Profile& profile) {
   }
   reader.Required("board", profile.board);
   reader.Required("threads", profile.threads);
-  reader.FailIf(profile.threads < 1, "has 'threads' below 1");
+  reader.FailIf(profile.threads < 1 || profile.threads > kMostThreads,
+                fmt::format("has 'threads' outside of 1 to {}", kMostThreads));
   ReadMember(reader, "machine", profile.machine, ReadMachine);
   std::set<std::string> signatures;
   reader.Array("entries", [&](ObjectReader& element) {

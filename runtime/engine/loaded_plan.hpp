@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "runtime/backend_api/backend.hpp"
+#include "runtime/base/most_threads.hpp"
 #include "runtime/base/span.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/base/tensor_view.hpp"
@@ -41,9 +42,6 @@ struct BoundOp {
 
 /// Backends that a plan may use at once.
 inline constexpr size_t kMaxBackends = 8;
-/// More threads than this are a mistake, and thread libraries end the program over it.
-inline constexpr int kMostThreads = 1024;
-
 /// One program of a plan. Threads: any number may use it once it is loaded.
 class LoadedPlan {
  public:

@@ -9,6 +9,7 @@
 #include "sdk/tools/convert_options.hpp"
 #include "sdk/tools/convert_outputs.hpp"
 #include "sdk/tools/files.hpp"
+#include "sdk/tools/output_names.hpp"
 #include "sdk/tools/report.hpp"
 #include "sdk/tools/temporary_folder.hpp"
 #include "sdk/tools/terminal_line.hpp"
@@ -83,6 +84,18 @@ ConvertedPlan Converted(const ConvertCommand& options) {
   return plan;
 }
 
+/// Which files a model's weights are in is known once it has been read.
+void KeepFilesRead(const ConvertOutputs& outputs, const ConvertCommand& options,
+                   const std::vector<std::string>& files_read) {
+  for (const std::string& output :
+       {outputs.plan, outputs.source, outputs.header, options.json, options.report}) {
+    for (const std::string& file : files_read) {
+      if (output.empty() || !IsSameFile(output, file)) continue;
+      Fail(kUsage, "{} would be replaced: the model's weights are in it", output);
+    }
+  }
+}
+
 void Run(const ConvertCommand& options) {
   const auto start = Clock::now();
   if (!options.report.empty() && options.emit != "plan") {
@@ -90,6 +103,7 @@ void Run(const ConvertCommand& options) {
   }
   const ConvertOutputs outputs = NameOutputs(options);
   const ConvertedPlan plan = Converted(options);
+  KeepFilesRead(outputs, options, plan.files_read);
   WriteOutputs(outputs, plan.bytes, {options.json, plan.decisions_json});
   if (!options.report.empty()) WriteFile(options.report, ReportPage(options.plan, ""));
   const std::chrono::duration<double> elapsed = Clock::now() - start;

@@ -15,9 +15,10 @@ std::vector<int64_t> ParseShape(const std::string& name, const std::string& text
   while (at <= text.size()) {
     const size_t cross = std::min(text.find('x', at), text.size());
     const std::string dim = text.substr(at, cross - at);
-    if (dim.empty() || dim.size() > 9 || dim.find_first_not_of("0123456789") != std::string::npos) {
+    if (dim.empty() || dim.find_first_not_of("0123456789") != std::string::npos) {
       Fail(kUsage, "--shape {}={}: give sizes with an x between them, as 1x3x224x224", name, text);
     }
+    if (dim.size() > 9) Fail(kUsage, "--shape {}={}: {} is too large a size", name, text, dim);
     shape.push_back(std::stoll(dim));
     at = cross + 1;
   }
@@ -206,7 +207,9 @@ ConvertRequest ToRequest(const ConvertCommand& options) {
   };
   for (const std::string& argument : options.memory_limits) {
     const auto [space, bytes] = SplitAssignment(argument, "--memory-limit");
-    request.memory_limits[space] = ParseBytes(bytes, "--memory-limit");
+    if (!request.memory_limits.emplace(space, ParseBytes(bytes, "--memory-limit")).second) {
+      Fail(kUsage, "--memory-limit {} is given twice", space);
+    }
     record("memory-limit", argument);
   }
   if (!options.max_memory.empty()) {  // not recorded: it changes no plan
@@ -222,7 +225,7 @@ ConvertRequest ToRequest(const ConvertCommand& options) {
     record("shape", argument);
   }
   for (const std::string& argument : options.freeze) {
-    const auto [name, file] = SplitAssignment(argument, "--freeze");
+    const auto [name, file] = SplitFileAssignment(argument, "--freeze");
     if (!request.freeze.emplace(name, ReadFrozen(file)).second) {
       Fail(kUsage, "--freeze {} is given twice", name);
     }

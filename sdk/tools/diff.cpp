@@ -80,7 +80,7 @@ SeenRun RunOther(const DiffOptions& options) {
 std::vector<SeenTensor> ReadArrays(const DiffOptions& options) {
   std::vector<SeenTensor> tensors;
   for (const std::string& argument : options.arrays) {
-    const auto [name, file] = SplitAssignment(argument, "--expect");
+    const auto [name, file] = SplitFileAssignment(argument, "--expect");
     NpyArray array = ReadNpy(file);
     tensors.push_back({name, array.dtype, array.shape, std::move(array.bytes), 0});
   }

@@ -95,8 +95,14 @@ std::string UsageProblem(const CLI::App& app, const CLI::ParseError& error, int 
     }
     return fmt::format("no command or option '{}'{}", argv[1], Suggestion(argv[1], known));
   }
-  // A mistyped option is also missing under its right name.
   const auto code = static_cast<CLI::ExitCodes>(error.get_exit_code());
+  if (code == CLI::ExitCodes::ConversionError) {
+    // "Could not convert: --batch = 1.5"
+    const std::string text = error.what();
+    const size_t begin = text.find("--");
+    if (begin != std::string::npos) return text.substr(begin) + " is no number, or not a whole one";
+  }
+  // A mistyped option is also missing under its right name.
   const bool is_unknown =
       code == CLI::ExitCodes::ExtrasError || code == CLI::ExitCodes::RequiredError;
   if (!is_unknown || app.get_subcommands().empty()) return error.what();

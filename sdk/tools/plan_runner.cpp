@@ -122,7 +122,7 @@ std::vector<NpyArray> ReadInputs(const Plan& plan, const std::vector<std::string
   std::vector<NpyArray> inputs(plan.InputCount());
   std::set<size_t> given;
   for (const std::string& argument : arguments) {
-    const auto [name, file] = SplitAssignment(argument, "--input");
+    const auto [name, file] = SplitFileAssignment(argument, "--input");
     const std::optional<size_t> index = plan.FindInput(name);
     if (!index.has_value()) {
       std::string known;

@@ -113,7 +113,7 @@ struct Expectation {
 std::vector<Expectation> ReadExpectations(const Plan& plan, const RunOptions& options) {
   std::vector<Expectation> expectations;
   for (const std::string& argument : options.expectations) {
-    const auto [name, file] = SplitAssignment(argument, "--expect");
+    const auto [name, file] = SplitFileAssignment(argument, "--expect");
     const std::optional<size_t> index = plan.FindOutput(name);
     if (!index.has_value()) {
       std::string known;

@@ -3,7 +3,9 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <limits>
+#include <system_error>
 
 namespace tenon::tool {
 
@@ -26,12 +28,32 @@ void FailWith(const ConvertError& error, const std::string& about) {
   throw Failure{exit, about.empty() ? error.message : about + ": " + error.message, error.details};
 }
 
-std::pair<std::string, std::string> SplitAssignment(const std::string& text, const char* option) {
-  const size_t equals = text.find('=');
+namespace {
+
+/// Usage error unless there is text on both sides of the '=' at `equals`.
+std::pair<std::string, std::string> SplitAt(const std::string& text, size_t equals,
+                                            const char* option) {
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
     Fail(kUsage, "{} wants NAME=VALUE, not '{}'", option, text);
   }
   return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+}  // namespace
+
+std::pair<std::string, std::string> SplitAssignment(const std::string& text, const char* option) {
+  return SplitAt(text, text.rfind('='), option);
+}
+
+std::pair<std::string, std::string> SplitFileAssignment(const std::string& text,
+                                                        const char* option) {
+  const size_t first = text.find('=');
+  for (size_t i = first; i != std::string::npos; i = text.find('=', i + 1)) {
+    std::error_code error;  // a name that is too long for a file is none
+    if (i > 0 && std::filesystem::exists(text.substr(i + 1), error))
+      return SplitAt(text, i, option);
+  }
+  return SplitAt(text, first, option);
 }
 
 CLI::Validator AtLeast(int minimum) {

@@ -57,9 +57,15 @@ void AddOps(CLI::App& app);
 void AddPlace(CLI::App& app);
 void AddProfile(CLI::App& app);
 
-/// Splits "NAME=VALUE" of option `option`; usage error if there is no '=' or an empty side.
+/// Splits "NAME=VALUE" of option `option` at its last '=': names of tensors may have some. Usage
+/// error if there is no '=' or an empty side.
 [[nodiscard]] std::pair<std::string, std::string> SplitAssignment(const std::string& text,
                                                                   const char* option);
+
+/// Splits "NAME=FILE", where either side may have some '=': at the first behind which is the name
+/// of a file that exists, else at the first. The same usage error.
+[[nodiscard]] std::pair<std::string, std::string> SplitFileAssignment(const std::string& text,
+                                                                      const char* option);
 
 /// Accepts finite numbers from `minimum` on, for CLI11's `check`.
 [[nodiscard]] CLI::Validator AtLeast(int minimum);

@@ -125,7 +125,7 @@ class Usage(CliTest):
             self.fails(2, "bench", "ok.tenon", *option)
 
     def test_options_given_twice_for_one_name_are_usage_errors(self):
-        for option in [["--shape", "x=1x4"], ["--freeze", "x=x.npy"]]:
+        for option in [["--shape", "x=1x4"], ["--freeze", "x=x.npy"], ["--memory-limit", "ram=1M"]]:
             self.fails(2, "convert", "ok.onnx", "-o", "p.tenon", *BOARD, *option, *option)
         self.convert()
         self.fails(2, "run", "ok.tenon", "--input", "x=x.npy", "--input", "x=x.npy")

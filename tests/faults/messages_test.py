@@ -3,6 +3,7 @@ import json
 import os
 import pathlib
 import re
+import struct
 import sys
 import unittest
 
@@ -63,6 +64,29 @@ class Messages(cli_test.CliTest):
 
     def refuses_file(self, call, name):
         return self.fails(3, *[part.format(name) for part in call])
+
+    def test_numbers_that_cannot_be_are_answered_with_those_that_can(self):
+        for option, value, words in [("--threads", "1025", "--threads 1025: give 1 to 1024"),
+                                     ("--batch", "1.5", "--batch = 1.5 is no number, or not a whole one"),
+                                     ("--shape", "x=1x4294967297", "4294967297 is too large a size")]:
+            self.assertIn(words, self.fails(2, "convert", "ok.onnx", "-o", "p.tenon", *BOARD, option, value))
+
+    def test_names_of_tensors_may_have_what_stands_between_names_and_files(self):
+        model = onnx.model([onnx.node("Relu", ["a=b"], ["y=z"])], [onnx.value("a=b", [1, 4])],
+                           [onnx.value("y=z", [1, 4])])
+        self.converts_model(model, "--shape", "a=b=1x4")
+        self.write("c=d.npy", npy("(1, 4)", [1, 0, 3, 0]))
+        self.done("run", "model.tenon", "--input", "a=b=x.npy", "--expect", "y=z=c=d.npy")
+        self.done("diff", "model.tenon", "--input", "a=b=x.npy")
+
+    def test_an_output_that_would_replace_external_data_of_the_model_is_refused(self):
+        weights = self.write("weights.bin", struct.pack("<4f", 1, 2, 3, 4))
+        model = onnx.model([onnx.node("Add", ["x", "w"], ["y"])], [onnx.value("x", [1, 4])], [onnx.value("y", [1, 4])],
+                           [onnx.external_tensor("w", [1, 4], weights)])
+        self.write("model.onnx", model)
+        self.done("convert", "model.onnx", "-o", "model.tenon", *BOARD)
+        for option in [["-o", weights], ["-o", "p.tenon", "--json", weights], ["-o", "p.tenon", "--report", f"./{weights}"]]:
+            self.assertIn("the model's weights are in it", self.fails(2, "convert", "model.onnx", *option, *BOARD))
 
     def test_what_is_no_array_is_answered_with_how_to_make_one(self):
         self.convert()

@@ -98,6 +98,7 @@ Result<TensorId> Importer::AddInitializer(const onnx::TensorProto& tensor) {
   TENON_ASSIGN_OR_RETURN(const TensorPlace place, FindTensor(tensor, folder_));
   if (!place.file.empty() && external_files_.insert(place.file).second) {
     model_bytes_ += DiskBytes(place.file);
+    if (options_.files_read != nullptr) options_.files_read->push_back(place.file);
     graph_.constant_limit = ConstantLimit(options_, model_bytes_);
   }
   const auto known = place.file.empty() ? external_.end() : external_.find(place);

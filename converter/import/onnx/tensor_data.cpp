@@ -158,6 +158,20 @@ Result<TensorType> TypeOf(const TensorProto& tensor) {
   return TensorType{*dtype, *shape, bytes};
 }
 
+std::string ElementTypeName(int element_type) {
+  // Those that libonnx 1.12 does not know, from 17 on (onnx.proto, TensorProto.DataType).
+  constexpr const char* kNewer[] = {"FLOAT8E4M3FN",   "FLOAT8E4M3FNUZ", "FLOAT8E5M2",
+                                    "FLOAT8E5M2FNUZ", "UINT4",          "INT4",
+                                    "FLOAT4E2M1",     "FLOAT8E8M0"};
+  constexpr int kFirstNewer = 17;
+  if (TensorProto::DataType_IsValid(element_type)) {
+    return TensorProto::DataType_Name(element_type);
+  }
+  const int newer = element_type - kFirstNewer;
+  const bool is_named = newer >= 0 && newer < static_cast<int>(std::size(kNewer));
+  return is_named ? kNewer[newer] : std::to_string(element_type);
+}
+
 }  // namespace
 
 Result<DType> DTypeFromOnnx(int element_type) {
@@ -189,10 +203,7 @@ Result<DType> DTypeFromOnnx(int element_type) {
     case TensorProto::BOOL:
       return DType::kBool;
     default:
-      return InputError("element type {} is not supported",
-                        TensorProto::DataType_IsValid(element_type)
-                            ? TensorProto::DataType_Name(element_type)
-                            : std::to_string(element_type));
+      return InputError("element type {} is not supported", ElementTypeName(element_type));
   }
 }
 

@@ -204,6 +204,7 @@ struct ConvertedPlan {
   size_t ops_imported = 0;
   size_t ops_executed = 0;
   std::vector<MeasuredOrder> measured;  ///< if orders were measured: all, as they were made
+  std::vector<std::string> files_read;  ///< beside the model: its external data
 };
 using ConvertOutcome = Outcome<ConvertedPlan>;
 
