@@ -71,8 +71,8 @@ struct OutsideInputReport {
 
 struct Conversion : CompileReport {
   std::vector<uint8_t> plan;
-  std::string graph_text;             ///< the final graph, for -v
-  std::vector<std::string> warnings;  ///< of the importer
+  std::string graph_text;                         ///< the final graph, for -v
+  std::vector<std::string> warnings;              ///< of the importer
   std::vector<std::filesystem::path> files_read;  ///< beside the model, by the importer
   std::vector<PassReport> passes;
   WeightsReport weights;

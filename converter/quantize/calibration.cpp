@@ -155,12 +155,23 @@ Result<std::vector<int64_t>> ReadLabels(const CalibrationArray& array) {
   return labels;
 }
 
-/// Rows of the first output in one inference: each has one class.
-int64_t RowsOf(const Graph& graph) {
-  if (graph.outputs().empty()) return 1;
+/// Labels are one for each row of the first output, and one of its columns each.
+Status CheckLabels(const Graph& graph, const CalibrationSet& calibration) {
+  if (calibration.labels.empty() || graph.outputs().empty()) return {};
   const Shape& shape = graph.tensor(graph.outputs().front().tensor).shape;
-  const int32_t classes = shape.rank == 0 ? 1 : shape[shape.rank - 1];
-  return classes == 0 ? 0 : shape.Elements() / classes;
+  const int64_t classes = shape.rank == 0 ? 1 : shape[shape.rank - 1];
+  const int64_t rows_of_one = classes == 0 ? 0 : shape.Elements() / classes;
+  const int64_t rows = rows_of_one * static_cast<int64_t>(calibration.samples.size());
+  if (static_cast<int64_t>(calibration.labels.size()) != rows) {
+    return UsageError("calibration: {} labels for {} rows of the first output: one each is wanted",
+                      calibration.labels.size(), rows);
+  }
+  for (const int64_t label : calibration.labels) {
+    if (label >= 0 && label < classes) continue;
+    return UsageError("calibration: label {} is none of the first output's classes, 0 to {}", label,
+                      classes - 1);
+  }
+  return {};
 }
 
 }  // namespace
@@ -191,11 +202,7 @@ Result<CalibrationSet> MakeCalibration(const Graph& graph, std::vector<Calibrati
       calibration.samples[i].push_back(std::move(samples[i]));
     }
   }
-  const int64_t rows = RowsOf(graph) * static_cast<int64_t>(calibration.samples.size());
-  if (!calibration.labels.empty() && static_cast<int64_t>(calibration.labels.size()) != rows) {
-    return UsageError("calibration: {} labels for {} rows of the first output: one each is wanted",
-                      calibration.labels.size(), rows);
-  }
+  TENON_RETURN_IF_ERROR(CheckLabels(graph, calibration));
   return calibration;
 }
 

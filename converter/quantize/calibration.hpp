@@ -32,7 +32,8 @@ struct CalibrationSet {
 /// contains integers.
 ///
 /// Errors (kUsage, with what is wanted): no sample, a shape or dtype that does not match, values
-/// that are not finite, inputs with different numbers of samples, labels of another number.
+/// that are not finite, inputs with different numbers of samples, labels of another number, or of
+/// no class.
 [[nodiscard]] Result<CalibrationSet> MakeCalibration(const Graph& graph,
                                                      std::vector<CalibrationArray> arrays);
 

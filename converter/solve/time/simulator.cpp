@@ -110,7 +110,12 @@ Status CheckProgram(const SimulatedProgram& program) {
       if (rate > 0) longest += static_cast<double>(use.bytes) * 1e12 / rate;
     }
   }
-  if (!(longest < kLongest)) return InternalError("the steps take {:.3g} ps together", longest);
+  if (!(longest < kLongest)) {
+    return UsageError(
+        "the program is predicted to take {:.3g} s: a rate of the board (or of the profile) is too "
+        "small, or a time too long",
+        longest * 1e-12);
+  }
   return {};
 }
 

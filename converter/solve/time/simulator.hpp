@@ -60,8 +60,9 @@ struct Simulation {
 };
 
 /// Takes O((steps + uses) log steps + waits), also with shared ports. Errors (kInternal): a unit,
-/// port or step is out of range; times are below 0 or last weeks; steps wait for each other in a
-/// cycle, through the order of their unit or otherwise (the message names two of them).
+/// port or step is out of range; times are below 0; steps wait for each other in a cycle, through
+/// the order of their unit or otherwise (the message names two of them). kUsage: the steps take
+/// weeks, which only a board's or a profile's figures can mean.
 [[nodiscard]] Result<Simulation> Simulate(const SimulatedProgram& program);
 
 }  // namespace tenon::converter

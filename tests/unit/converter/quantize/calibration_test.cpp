@@ -64,6 +64,14 @@ TEST_CASE("MakeCalibration: labels are one for each row") {
         std::string::npos);
 }
 
+TEST_CASE("MakeCalibration: labels are columns of the first output") {
+  for (const int64_t label : {-1, 2}) {
+    CHECK(ErrorOf(kOne, {Floats("x", {2, 2}, {1, 2, 3, 4}), Labels({1, label})}) ==
+          "calibration: label " + std::to_string(label) +
+              " is none of the first output's classes, 0 to 1");
+  }
+}
+
 TEST_CASE("MakeCalibration: refusals say what is wanted") {
   CHECK(ErrorOf(kOne, {}).find("no sample for input 'image'") != std::string::npos);
   CHECK(ErrorOf(kOne, {Floats("x", {1, 3}, {1, 2, 3})}).find("f32[1,3]") != std::string::npos);

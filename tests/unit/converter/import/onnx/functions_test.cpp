@@ -56,7 +56,8 @@ void AddLeak(FunctionModel& model) {
 /// What the op's slope is; empty: the text has none.
 std::string SlopeIn(const std::string& text) {
   const size_t begin = text.find("a=");
-  return begin == std::string::npos ? "" : text.substr(begin + 2, text.find('}', begin) - begin - 2);
+  return begin == std::string::npos ? ""
+                                    : text.substr(begin + 2, text.find('}', begin) - begin - 2);
 }
 
 }  // namespace

@@ -138,10 +138,11 @@ TEST_CASE("Simulate: no steps take no time, and steps may take none") {
   CHECK(MustSimulate(program).makespan == 0);
 }
 
-void CheckRefused(const SimulatedProgram& program, std::string_view words) {
+void CheckRefused(const SimulatedProgram& program, std::string_view words,
+                  ErrorKind kind = ErrorKind::kInternal) {
   const Result<Simulation> result = Simulate(program);
   REQUIRE_FALSE(result.ok());
-  CHECK(result.error().kind == ErrorKind::kInternal);
+  CHECK(result.error().kind == kind);
   CHECK_MESSAGE(result.error().message.find(words) != std::string::npos, result.error().message);
 }
 
@@ -173,8 +174,10 @@ TEST_CASE("Simulate: what is out of range is refused") {
   CheckRefused(changed([](SimulatedStep& step) { step.waits = {1}; }), "waits for step 1");
   CheckRefused(changed([](SimulatedStep& step) { step.fixed = -1; }), "a time below 0");
   CheckRefused(changed([](SimulatedStep& step) { step.compute = -1; }), "a time below 0");
-  CheckRefused(changed([](SimulatedStep& step) { step.compute = INT64_MAX; }), "together");
-  CheckRefused(changed([](SimulatedStep& step) { step.uses[0].bytes = INT64_MAX; }), "together");
+  CheckRefused(changed([](SimulatedStep& step) { step.compute = INT64_MAX; }),
+               "is predicted to take", ErrorKind::kUsage);
+  CheckRefused(changed([](SimulatedStep& step) { step.uses[0].bytes = INT64_MAX; }),
+               "is predicted to take", ErrorKind::kUsage);
 }
 
 /// The same model, one picosecond after the other. Ports give whole bytes per picosecond, so that
