@@ -7,6 +7,7 @@ its integers, which stand for (q - zero_point) * scale. NumPy has no bfloat16: i
 from __future__ import annotations
 
 import collections
+import operator
 import os
 from typing import Any, Iterable, Iterator, Mapping, NamedTuple, Optional, Sequence, Union
 
@@ -51,7 +52,13 @@ class Plan:
 
     def __init__(self, path: Union[str, os.PathLike[str]], *, threads: int = 1,
                  program: Optional[str] = None, backends: Sequence[str] = ()) -> None:
-        self._native = _runtime.Plan(os.fspath(path), threads, program or "", list(backends))
+        name = os.fspath(path)
+        if ("\0" if isinstance(name, str) else b"\0") in name:
+            raise ValueError("embedded null byte")  # as open() says
+        count = operator.index(threads)
+        if count.bit_length() > 31:
+            raise OverflowError(f"{count} threads do not fit a C int")
+        self._native = _runtime.Plan(name, count, program or "", list(backends))
         self.inputs = [Port(*port) for port in self._native.inputs]
         self.outputs = [Port(*port) for port in self._native.outputs]
 

@@ -243,6 +243,14 @@ class RunTest(WithPlan):
         self.assertIsInstance(caught.exception, tenon.TenonError)
         self.assertIn("no-such.tenon", str(caught.exception))
 
+    def test_a_path_with_a_null_byte_and_threads_that_are_no_int_are_refused_as_python_does(self):
+        with self.assertRaisesRegex(ValueError, "null byte"):
+            tenon.Plan(f"{self.file}\0.tenon")
+        with self.assertRaisesRegex(TypeError, "integer"):
+            tenon.Plan(self.file, threads="2")
+        with self.assertRaisesRegex(OverflowError, "threads"):
+            tenon.Plan(self.file, threads=2**40)
+
     def test_an_unknown_backend_is_refused(self):
         with self.assertRaises(ValueError):
             tenon.Plan(self.file, backends=["abacus"])
