@@ -111,8 +111,8 @@ Status LowerEyeLike(Lowering& node) {
 }
 
 constexpr LoweringRow kRows[] = {
-    {"ArgMax", LowerArgument},
-    {"ArgMin", LowerArgument},
+    {"ArgMax", LowerArgument, {}, "NaN counts as the largest"},
+    {"ArgMin", LowerArgument, {}, "NaN counts as the largest"},
     {"EyeLike", LowerEyeLike},
     {"Hardmax", LowerHardmax},
     {"Trilu", LowerTrilu, {}, "k constant"},

@@ -83,7 +83,7 @@ constexpr LoweringRow kRows[] = {
      LowerNonMaxSuppression,
      {},
      "thresholds and numbers constant; as many rows as can be taken, -1 where nothing is"},
-    {"TopK", LowerTopK, {}, "K constant"},
+    {"TopK", LowerTopK, {}, "K constant; NaN counts as the largest"},
 };
 
 }  // namespace
