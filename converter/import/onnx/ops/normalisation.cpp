@@ -25,6 +25,7 @@ std::vector<int64_t> PerChannelDims(const Shape& x) {
 
 struct Normalised {
   TensorId mean;
+  TensorId variance;
   TensorId deviation;  ///< sqrt(variance + epsilon)
   TensorId centred;    ///< x - mean
 };
@@ -37,8 +38,8 @@ Result<Normalised> Statistics(Lowering& node, TensorId x, const std::vector<int3
   TENON_ASSIGN_OR_RETURN(result.centred, node.Binary(BinaryFunction::kSub, x, result.mean));
   TENON_ASSIGN_OR_RETURN(const TensorId squares,
                          node.Binary(BinaryFunction::kMul, result.centred, result.centred));
-  TENON_ASSIGN_OR_RETURN(TensorId variance,
-                         node.Reduce(ReduceFunction::kMean, squares, axes, true));
+  TENON_ASSIGN_OR_RETURN(result.variance, node.Reduce(ReduceFunction::kMean, squares, axes, true));
+  TensorId variance = result.variance;
   if (epsilon != 0.0) {
     TENON_ASSIGN_OR_RETURN(const TensorId constant,
                            node.Scalar("epsilon", node.DTypeOf(x), epsilon));
@@ -59,7 +60,6 @@ Status ScaleAndShift(Lowering& node, TensorId x, TensorId scale, TensorId bias) 
 
 Status RefuseTraining(Lowering& node) {
   TENON_RETURN_IF_ERROR(node.OnlyFirstOutput());
-  if (node.Flag("training_mode", false)) return InputError("training_mode is not supported");
   if (node.opset() < 7 && !node.Flag("is_test", false)) {
     return InputError("is_test = 0 (training) is not supported");
   }
@@ -68,13 +68,48 @@ Status RefuseTraining(Lowering& node) {
   return {};
 }
 
+/// (x - mean) / deviation * scale + bias, by channel.
+Status NormaliseChannels(Lowering& node, const Normalised& parts, TensorId scale, TensorId bias) {
+  const Shape shape = node.ShapeOf(parts.centred);
+  TENON_ASSIGN_OR_RETURN(const TensorId y,
+                         node.Binary(BinaryFunction::kDiv, parts.centred, parts.deviation));
+  TENON_ASSIGN_OR_RETURN(scale, node.Reshape(scale, PerChannelDims(shape)));
+  TENON_ASSIGN_OR_RETURN(bias, node.Reshape(bias, PerChannelDims(shape)));
+  return ScaleAndShift(node, y, scale, bias);
+}
+
+/// Output `output` is given * momentum + current * (1 - momentum).
+Status UpdateRunning(Lowering& node, TensorId given, TensorId current, int output) {
+  const DType dtype = node.DTypeOf(given);
+  const double momentum = node.Float("momentum", 0.9F);
+  TENON_ASSIGN_OR_RETURN(const TensorId old_part, node.Scalar("momentum", dtype, momentum));
+  TENON_ASSIGN_OR_RETURN(const TensorId new_part, node.Scalar("momentum", dtype, 1.0 - momentum));
+  TENON_ASSIGN_OR_RETURN(current, node.Reshape(current, DimsOf(node.ShapeOf(given))));
+  TENON_ASSIGN_OR_RETURN(given, node.Binary(BinaryFunction::kMul, given, old_part));
+  TENON_ASSIGN_OR_RETURN(current, node.Binary(BinaryFunction::kMul, current, new_part));
+  return node.Binary(BinaryFunction::kAdd, given, current, output).status();
+}
+
+/// By the batch's own statistics: exporters write weights that are standardised so.
+Status LowerTraining(Lowering& node, const std::vector<TensorId>& inputs) {
+  std::vector<int32_t> axes = AxisRange(0, node.ShapeOf(inputs[0]).rank);
+  axes.erase(axes.begin() + 1);
+  TENON_ASSIGN_OR_RETURN(const Normalised parts,
+                         Statistics(node, inputs[0], axes, node.Float("epsilon", 1e-5F)));
+  node.Ignore({"momentum"});
+  if (node.OutputUsed(1)) TENON_RETURN_IF_ERROR(UpdateRunning(node, inputs[3], parts.mean, 1));
+  if (node.OutputUsed(2)) TENON_RETURN_IF_ERROR(UpdateRunning(node, inputs[4], parts.variance, 2));
+  return NormaliseChannels(node, parts, inputs[1], inputs[2]);
+}
+
 // y = x * g + (beta - mean * g), g = gamma / sqrt(variance + epsilon), computed in f64.
 Status LowerBatchNormalization(Lowering& node) {
-  TENON_RETURN_IF_ERROR(RefuseTraining(node));
   TENON_ASSIGN_OR_RETURN(const std::vector<TensorId> inputs, node.Inputs());
   if (inputs.size() != 5) return InputError("it has {} inputs, 5 are wanted", inputs.size());
   const Shape x = node.ShapeOf(inputs[0]);
   if (x.rank < 2) return InputError("its input has {} dimensions, no channels", x.rank);
+  if (node.Flag("training_mode", false)) return LowerTraining(node, inputs);
+  TENON_RETURN_IF_ERROR(RefuseTraining(node));
   std::vector<double> parameters[4];
   for (size_t i = 0; i < 4; ++i) {
     TENON_ASSIGN_OR_RETURN(parameters[i], node.ConstantDoubles(inputs[i + 1]));
@@ -105,11 +140,7 @@ Status LowerInstanceNormalization(Lowering& node) {
   if (x.rank < 3) return InputError("its input has {} dimensions, no spatial one", x.rank);
   TENON_ASSIGN_OR_RETURN(const Normalised parts, Statistics(node, inputs[0], AxisRange(2, x.rank),
                                                             node.Float("epsilon", 1e-5F)));
-  TENON_ASSIGN_OR_RETURN(const TensorId y,
-                         node.Binary(BinaryFunction::kDiv, parts.centred, parts.deviation));
-  TENON_ASSIGN_OR_RETURN(const TensorId scale, node.Reshape(inputs[1], PerChannelDims(x)));
-  TENON_ASSIGN_OR_RETURN(const TensorId bias, node.Reshape(inputs[2], PerChannelDims(x)));
-  return ScaleAndShift(node, y, scale, bias);
+  return NormaliseChannels(node, parts, inputs[1], inputs[2]);
 }
 
 // Channels in groups, each normalised as one; scale and bias are per group before opset 21, per

@@ -186,7 +186,6 @@ bool IsKnownRefusal(const std::string& text) {
       "element type STRING is not supported",
       "is not a tensor",
       "only one or two spatial ones are supported",
-      "training_mode is not supported",
       "is not supported",
       "does not take this dtype",
       "must be f32",

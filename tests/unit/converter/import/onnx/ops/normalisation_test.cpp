@@ -1,6 +1,10 @@
 // Normalisations and softmax: the graphs that ONNX nodes become.
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <cstring>
+
+#include "tests/unit/converter/import/onnx/evaluate.hpp"
 #include "tests/unit/converter/import/onnx/model_builder.hpp"
 
 namespace tenon::converter::test {
@@ -26,18 +30,43 @@ output %y
 )");
 }
 
-TEST_CASE("BatchNormalization: training is refused") {
+TEST_CASE("BatchNormalization: training normalises by the batch, and moves the running values") {
   const auto model = ModelBuilder(15)
-                         .Input("x", {1, 2, 6, 6})
+                         .Input("x", {4, 2})
                          .Floats("s", {2}, {1, 2})
                          .Floats("b", {2}, {0, 1})
                          .Floats("m", {2}, {4, 8})
                          .Floats("v", {2}, {3, 15})
-                         .Node("BatchNormalization", {"x", "s", "b", "m", "v"}, {"y"})
+                         .Node("BatchNormalization", {"x", "s", "b", "m", "v"}, {"y", "rm", "rv"})
+                         .Set("epsilon", 1.0F)
+                         .Set("momentum", 0.75F)
                          .Set("training_mode", 1)
-                         .Output("y");
+                         .Output("y")
+                         .Output("rm")
+                         .Output("rv");
 
-  CHECK(model.Text() == R"(error: node 'n' (BatchNormalization): training_mode is not supported)");
+  const Result<Graph> graph = model.Import();
+  REQUIRE(graph.ok());
+  // Columns (0, 2, 4, 6) and (1, 1, 1, 1): means 3 and 1, variances 5 and 0.
+  const std::vector<float> x = {0, 1, 2, 1, 4, 1, 6, 1};
+  std::vector<TensorId> wanted;
+  for (const auto& port : graph->outputs()) wanted.push_back(port.tensor);
+  const auto* bytes = reinterpret_cast<const std::byte*>(x.data());
+  Values values = {{graph->inputs()[0].tensor, {bytes, bytes + x.size() * sizeof(float)}}};
+  REQUIRE(Evaluate(*graph, wanted, values).ok());
+  const auto value = [&](size_t output, size_t i) {
+    float at = 0;
+    std::memcpy(&at, values.at(wanted[output]).data() + i * sizeof at, sizeof at);
+    return at;
+  };
+
+  CHECK(value(0, 0) == doctest::Approx(-3 / std::sqrt(6.0)));
+  CHECK(value(0, 6) == doctest::Approx(3 / std::sqrt(6.0)));
+  CHECK(value(0, 7) == doctest::Approx(1));
+  CHECK(value(1, 0) == doctest::Approx(4 * 0.75 + 3 * 0.25));
+  CHECK(value(1, 1) == doctest::Approx(8 * 0.75 + 1 * 0.25));
+  CHECK(value(2, 0) == doctest::Approx(3 * 0.75 + 5 * 0.25));
+  CHECK(value(2, 1) == doctest::Approx(15 * 0.75));
 }
 
 TEST_CASE("BatchNormalization: a wrong number of channels is refused") {
