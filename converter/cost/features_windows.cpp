@@ -4,6 +4,7 @@
 
 #include "backends/cpu/caps/tiles.hpp"
 #include "converter/cost/features_kernels.hpp"
+#include "runtime/ops/kernel_refusals.hpp"
 
 namespace tenon::converter::features {
 namespace {
@@ -29,8 +30,8 @@ void Depthwise(const Context& context) {
   const TensorView& y = call.Output();
   const bool square = w.dims[2] == w.dims[3] && attributes.strides[0] == attributes.strides[1];
   const bool dense = attributes.dilations[0] == 1 && attributes.dilations[1] == 1;
-  const bool compact =
-      square && dense && (w.dims[2] == 3 || w.dims[2] == 5) && attributes.strides[0] <= 2;
+  const bool compact = IsDepthwiseConv(call) && square && dense &&
+                       (w.dims[2] == 3 || w.dims[2] == 5) && attributes.strides[0] <= 2;
   const int64_t tiles_per_row = CeilDiv<int64_t>(y.dims[3], cpu::f32::kMostDepthwisePixels);
   const auto items = static_cast<double>(int64_t{y.dims[0]} * y.dims[2] * tiles_per_row);
   const auto pixels = static_cast<double>(int64_t{y.dims[0]} * y.dims[2] * y.dims[3]);

@@ -40,11 +40,13 @@ bool IsPointwiseConv(const OpCall& conv) {
          conv.Input(GemmInput::kWeights).dims[3] == 1;
 }
 
-bool IsDepthwiseConv(const OpCall& conv) {
+int32_t ChannelMultiplier(const OpCall& conv) {
   const int32_t group = conv.AttributesAs<ConvAttributes>().group;
-  return group > 1 && conv.Input(GemmInput::kWeights).dims[1] == 1 &&
-         conv.Input(GemmInput::kWeights).dims[0] == group;
+  const TensorView& w = conv.Input(GemmInput::kWeights);
+  return group > 1 && w.dims[1] == 1 ? w.dims[0] / group : 0;
 }
+
+bool IsDepthwiseConv(const OpCall& conv) { return ChannelMultiplier(conv) == 1; }
 
 const char* WinogradRefusal(const OpCall& conv) {
   const auto& attributes = conv.AttributesAs<ConvAttributes>();

@@ -27,6 +27,10 @@ struct F32Operands {
 /// True if each channel is convolved for itself.
 [[nodiscard]] bool IsDepthwiseConv(const OpCall& conv);
 
+/// Returns how many outputs each input channel has of its own (1: depthwise); 0 if outputs read
+/// several channels, or there is but one.
+[[nodiscard]] int32_t ChannelMultiplier(const OpCall& conv);
+
 /// Winograd's F(4x4, 3x3) makes 4x4 outputs of a channel from 36 coefficients.
 inline constexpr int kWinogradCoefficients = 36;
 inline constexpr int kWinogradOutputs = 4;

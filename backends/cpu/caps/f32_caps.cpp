@@ -99,7 +99,7 @@ int64_t PaddedRow(const OpCall& conv) {
 
 const char* DepthwiseSupports(const OpCall& call) {
   if (const char* reason = ConvRefusal(call)) return reason;
-  if (!IsDepthwiseConv(call)) return "not depthwise";
+  if (ChannelMultiplier(call) == 0) return "not depthwise";
   if (ConvTaps(call) > kMostDepthwiseTaps)
     return "more taps than the vector kernel keeps pointers to";
   return nullptr;

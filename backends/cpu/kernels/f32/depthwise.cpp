@@ -1,5 +1,5 @@
-// Computes depthwise convolutions (one input channel for every output channel). Each item of work
-// is a few adjacent pixels of one output row, with all channels.
+// Computes depthwise convolutions (one input channel for every output channel, or for several).
+// Each item of work is a few adjacent pixels of one output row, with all channels.
 #include <cstddef>
 
 #include "backends/cpu/caps/f32_caps.hpp"
@@ -10,6 +10,7 @@
 #include "backends/cpu/kernels/portable/gemm/stored_weights.hpp"
 #include "runtime/base/round_up.hpp"
 #include "runtime/ops/conv_geometry.hpp"
+#include "runtime/ops/kernel_refusals.hpp"
 
 namespace tenon::cpu::f32 {
 namespace {
@@ -37,6 +38,7 @@ struct Depthwise {
   ConvGeometry geometry;
   Activation activation;
   Epilogue epilogue;
+  int multiplier;  ///< outputs of each input channel
   int compact_kernel;
   int compact_stride;
   int tiles_per_row;
@@ -72,11 +74,11 @@ DepthwiseWeights* LayOut(BlockLayout& block, const ConvGeometry& geometry, bool 
 }
 
 /// Returns the kernel's size where the compact loops have it, else 0.
-int CompactKernel(const ConvGeometry& g) {
+int CompactKernel(const ConvGeometry& g, int multiplier) {
   const bool square = g.kernel[0] == g.kernel[1] && g.strides[0] == g.strides[1];
   const bool dense = g.dilations[0] == 1 && g.dilations[1] == 1;
   const bool known = (g.kernel[0] == 3 || g.kernel[0] == 5) && g.strides[0] <= 2;
-  return square && dense && known ? g.kernel[0] : 0;
+  return square && dense && known && multiplier == 1 ? g.kernel[0] : 0;
 }
 
 void UseInPlace(const OpCall& op, const ConvGeometry& geometry, DepthwiseWeights& packed) {
@@ -156,6 +158,7 @@ DepthwiseCall StartTiles(const Depthwise& state) {
   call.y_step = g.y.pixel;
   call.channels = g.outputs;
   call.taps = g.Taps();
+  call.multiplier = state.multiplier;
   call.compact_kernel = state.compact_kernel;
   call.compact_stride = state.compact_stride;
   call.low = state.epilogue.low;
@@ -259,7 +262,8 @@ Status DepthwiseRun(const KernelCall& call) {
   const ConvGeometry& g = state.geometry;
   state.activation = call.op.AttributesAs<ConvAttributes>().activation;
   state.epilogue = MakeEpilogue(state.activation);
-  state.compact_kernel = CompactKernel(g);
+  state.multiplier = ChannelMultiplier(call.op);
+  state.compact_kernel = CompactKernel(g, state.multiplier);
   state.compact_stride = static_cast<int>(g.strides[0]);
   state.tiles_per_row = (g.out_extent[1] + kMostDepthwisePixels - 1) / kMostDepthwisePixels;
   state.tile_pixels = g.out_extent[1] / state.tiles_per_row;

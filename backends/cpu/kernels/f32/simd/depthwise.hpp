@@ -2,6 +2,8 @@
 // lanes.
 #pragma once
 
+#include <utility>
+
 #include "backends/cpu/kernels/f32/simd/vectors.hpp"
 
 namespace tenon::cpu::f32::TENON_F32_ISA {
@@ -77,20 +79,52 @@ template <int kKernel, int kStride, int kPixels, int kCount, int kVectors, typen
   }
 }
 
-template <int kPixels, int kCount, typename LanesT>
-[[gnu::always_inline]] static inline void SumTaps(const DepthwiseCall& call, int channel,
-                                                  const float* weights, LanesT lanes,
-                                                  Vector<kCount>* sums) {
+/// `get` returns the vector of a pixel.
+template <int kPixels, int kCount, typename Get>
+[[gnu::always_inline]] static inline void SumTaps(const DepthwiseCall& call, const float* weights,
+                                                  const Get& get, Vector<kCount>* sums) {
   for (int tap = 0; tap < call.taps; ++tap) {
     const Vector<kCount> w = Load<kCount>(weights + tap * call.tap_step);
     TENON_UNROLL
-    for (int i = 0; i < kPixels; ++i) {
-      sums[i] += lanes.Get(call.rows[tap * kPixels + i] + channel) * w;
-    }
+    for (int i = 0; i < kPixels; ++i) sums[i] += get(call.rows[tap * kPixels + i]) * w;
   }
 }
 
-enum class DepthwiseInput { kColumns, kEven, kTaps };
+template <int kCount, int... kIndex>
+[[gnu::always_inline]] static inline Vector<kCount> LoadPairs(
+    const float* from, std::integer_sequence<int, kIndex...>) {
+  if constexpr (kCount == 4) {
+    return Vector<kCount>{from[kIndex / 2]...};
+  } else {
+    const Vector<kCount / 2> half = Load<kCount / 2>(from);
+    return __builtin_shufflevector(half, half, (kIndex / 2)...);
+  }
+}
+
+/// The same where each channel has several outputs, which follow each other.
+template <int kPixels, int kCount, bool kPartial>
+[[gnu::always_inline]] static inline void SumRepeatedTaps(const DepthwiseCall& call, int channel,
+                                                          const float* weights, int count,
+                                                          Vector<kCount>* sums) {
+  if (call.multiplier == 2 && !kPartial) {
+    const auto get = [&](const float* pixel) __attribute__((always_inline)) {
+      return LoadPairs<kCount>(pixel + channel / 2, std::make_integer_sequence<int, kCount>());
+    };
+    return SumTaps<kPixels, kCount>(call, weights, get, sums);
+  }
+  int from[kCount] = {};
+  for (int i = 0; i < count; ++i) from[i] = (channel + i) / call.multiplier;
+  const auto get = [&](const float* pixel) __attribute__((always_inline)) {
+    float lanes[kCount];
+    TENON_UNROLL
+    for (int i = 0; i < kCount; ++i) lanes[i] = pixel[from[i]];
+    return Load<kCount>(lanes);
+  };
+  SumTaps<kPixels, kCount>(call, weights, get, sums);
+}
+
+/// kRepeatedTaps: of channels with several outputs each.
+enum class DepthwiseInput { kColumns, kEven, kTaps, kRepeatedTaps };
 
 /// Says where one repeat of a call reads and writes: floats from the first.
 struct DepthwisePlace {
@@ -122,8 +156,14 @@ template <DepthwiseInput kInput, int kKernel, int kStride, int kPixels, int kCou
   if constexpr (kInput == DepthwiseInput::kTaps) {
     TENON_UNROLL
     for (int v = 0; v < kVectors; ++v) {
-      SumTaps<kPixels, kCount>(call, channel + v * kCount, weights[v], lanes, sums[v]);
+      const auto get = [&](const float* pixel) __attribute__((always_inline)) {
+        return lanes.Get(pixel + channel + v * kCount);
+      };
+      SumTaps<kPixels, kCount>(call, weights[v], get, sums[v]);
     }
+  } else if constexpr (kInput == DepthwiseInput::kRepeatedTaps) {
+    static_assert(kVectors == 1);
+    SumRepeatedTaps<kPixels, kCount, kPartial>(call, channel, weights[0], count, sums[0]);
   } else if constexpr (kInput == DepthwiseInput::kEven) {
     SumEven<kKernel, kStride, kPixels, kCount, kVectors>(call, place.x + channel, weights, lanes,
                                                          sums);
@@ -156,7 +196,8 @@ template <DepthwiseInput kInput, int kKernel, int kStride, int kPixels, int kCou
 template <DepthwiseInput kInput, int kKernel, int kStride, int kPixels>
 static void Depthwise(const DepthwiseCall& call) {
   constexpr int kHalfLanes = kLanes > 8 ? 8 : 4;
-  constexpr int kVectors = kInput == DepthwiseInput::kTaps ? 1 : 2;
+  constexpr bool kIsCompact = kInput == DepthwiseInput::kColumns || kInput == DepthwiseInput::kEven;
+  constexpr int kVectors = kIsCompact ? 2 : 1;
   DepthwisePlace place = {0, 0, 0};
   for (int left = call.repeats; left > 0; --left) {
     int channel = 0;
@@ -220,6 +261,7 @@ static void RunDepthwise(const DepthwiseCall& call) {
     if (call.compact_stride == 1) return CompactDepthwise<5, 1>(call);
     return CompactDepthwise<5, 2>(call);
   }
+  if (call.multiplier > 1) return DepthwiseOfPixels<DepthwiseInput::kRepeatedTaps, 0, 1>(call);
   DepthwiseOfPixels<DepthwiseInput::kTaps, 0, 1>(call);
 }
 

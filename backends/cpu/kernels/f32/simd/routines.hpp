@@ -79,6 +79,7 @@ struct DepthwiseCall {
   int channels;
   int pixels;  ///< 1 to kMostDepthwisePixels
   int taps;
+  int multiplier;      ///< output c reads channel c / multiplier; 1 for compact kernels
   int compact_kernel;  ///< 3 or 5 (square, dilation 1); 0 for any other kernel
   int compact_stride;  ///< 1 or 2, the same in both directions
   float low;

@@ -219,6 +219,18 @@ TEST_CASE("Vector depthwise conv: agrees with the portable kernel on random shap
   });
 }
 
+TEST_CASE("Vector depthwise conv: channels with two to five outputs each") {
+  ForEachInstructionSet([] {
+    Generator random(9);
+    for (int i = 0; i < 120; ++i) {
+      const int32_t channels = Pick(random, 2, 40);
+      const int32_t multiplier = i % 2 == 0 ? 2 : Pick(random, 3, 5);
+      const ConvCase c = RandomCase(channels, channels * multiplier, channels, 5, random);
+      CheckAgreement(c, RandomOptions(kDepthwise, random), kTolerance, random);
+    }
+  });
+}
+
 TEST_CASE("Vector depthwise conv: 3x3 and 5x5 of stride 1 and 2, any width") {
   ForEachInstructionSet([] {
     Generator random(8);
