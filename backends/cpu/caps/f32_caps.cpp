@@ -47,8 +47,6 @@ bool WeightsOutweighTiles(const OpCall& call) {
   return kTaps * pixels < int64_t{kWinogradCoefficients} * blocks.tiles + kReadingProducts;
 }
 
-constexpr char kPanelsOfOne[] = "weights of one group only are made panels";
-
 /// Weights of other types are made panels by every kernel, and small ones stay in the caches.
 const char* PanelsRefusal(const TensorView& weights, int32_t outputs) {
   if (weights.dtype != DType::kF32) return "weights of fewer bits are unpacked by the next kernel";
@@ -71,9 +69,8 @@ const char* ConvSupports(const OpCall& call) {
 
 const char* ConvPanelsSupports(const OpCall& call) {
   if (const char* reason = ConvSupports(call)) return reason;
-  if (call.AttributesAs<ConvAttributes>().group > 1) return kPanelsOfOne;
   const TensorView& w = call.Input(GemmInput::kWeights);
-  return PanelsRefusal(w, w.dims[0]);
+  return PanelsRefusal(w, w.dims[0] / call.AttributesAs<ConvAttributes>().group);
 }
 
 const char* FirstConvSupports(const OpCall& call) {

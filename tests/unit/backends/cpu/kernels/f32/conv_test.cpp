@@ -169,6 +169,21 @@ TEST_CASE("Vector conv: large weights in panels, whatever is left for the last o
   });
 }
 
+TEST_CASE("Vector conv: large weights of several groups in panels") {
+  ForEachInstructionSet([] {
+    Generator random(10);
+    for (const int32_t group : {2, 3}) {
+      for (const int32_t outputs : {64, 97, 136}) {
+        const int32_t inputs = 32 * 1024 / (group * outputs * 9) + Pick(random, 1, 9);
+        ConvCase c = {
+            {1, group * inputs, 9, 7}, {group * outputs, inputs, 3, 3}, Conv(group, 1, 1)};
+        SetRandomActivation(c.attributes, random);
+        CheckAgreement(c, RandomOptions(kPanels, random), kTolerance, random);
+      }
+    }
+  });
+}
+
 TEST_CASE("Vector conv: pixels a multiple of 4 KiB apart, which share a set of the cache") {
   ForEachInstructionSet([] {
     Generator random(9);
