@@ -72,21 +72,31 @@ Bands CutIntoBands(const BandConv& conv, int threads) {
   return bands;
 }
 
+/// Copies `count` bytes, as they are or as the routines widen them.
+void CopyBytes(const BandConv&, const uint8_t* from, int64_t count, uint8_t* to) {
+  std::memcpy(to, from, static_cast<size_t>(count));
+}
+void CopyBytes(const BandConv& conv, const uint8_t* from, int64_t count, int16_t* to) {
+  conv.packed->routines->widen(from, count, conv.flip, to);
+}
+
 /// Repeats the zero points of a pixel `pixels` times.
-void FillPadding(const BandConv& conv, int64_t pixels, uint8_t* to) {
-  const auto channels = static_cast<size_t>(conv.geometry.inputs);
-  if (channels == 1) {
-    std::memset(to, conv.packed->padding[0], static_cast<size_t>(pixels));
-    return;
-  }
-  for (int64_t i = 0; i < pixels; ++i, to += channels) {
-    std::memcpy(to, conv.packed->padding, channels);
+template <typename Element>
+void FillPadding(const BandConv& conv, int64_t pixels, Element* to) {
+  const int64_t channels = conv.geometry.inputs;
+  if (pixels <= 0) return;
+  CopyBytes(conv, conv.packed->padding, channels, to);
+  // What is filled doubles each time.
+  for (int64_t done = 1; done < pixels; done *= 2) {
+    const int64_t more = pixels - done < done ? pixels - done : done;
+    std::memcpy(to + done * channels, to, static_cast<size_t>(more * channels) * sizeof(Element));
   }
 }
 
 /// Copies `pixels` pixels of input row `h` of an image from column `left` on.
+template <typename Element>
 void CopyRow(const BandConv& conv, const uint8_t* image, int64_t h, int64_t left, int64_t pixels,
-             uint8_t* to) {
+             Element* to) {
   const ConvGeometry& g = conv.geometry;
   if (h < 0 || h >= g.in_extent[0] || left >= g.in_extent[1] || left + pixels <= 0) {
     return FillPadding(conv, pixels, to);
@@ -98,10 +108,10 @@ void CopyRow(const BandConv& conv, const uint8_t* image, int64_t h, int64_t left
   to += before * g.inputs;
   const uint8_t* from = image + h * g.x.row + (left + before) * g.x.pixel;
   if (g.x.pixel == g.inputs) {
-    std::memcpy(to, from, static_cast<size_t>(inside * g.inputs));
+    CopyBytes(conv, from, inside * g.inputs, to);
   } else {
     for (int64_t i = 0; i < inside; ++i) {
-      std::memcpy(to + i * g.inputs, from + i * g.x.pixel, static_cast<size_t>(g.inputs));
+      CopyBytes(conv, from + i * g.x.pixel, g.inputs, to + i * g.inputs);
     }
   }
   FillPadding(conv, pixels - before - inside, to + inside * g.inputs);
@@ -129,7 +139,8 @@ Band BandAt(const BandConv& conv, const Bands& bands, int64_t index) {
   return band;
 }
 
-void CopyBand(const BandConv& conv, const Bands& bands, const Band& band, uint8_t* to) {
+template <typename Element>
+void CopyBand(const BandConv& conv, const Bands& bands, const Band& band, Element* to) {
   const ConvGeometry& g = conv.geometry;
   const int64_t row_bytes = RowBytes(conv, band.columns);
   const int64_t copied = CopiedRows(conv, band.rows);
@@ -155,30 +166,38 @@ void FillTaps(const BandConv& conv, int64_t row_bytes, int64_t* taps) {
   }
 }
 
-void RunGroup(const BandConv& conv, const Band& band, const uint8_t* copy, GemmCall& call) {
+void RunCopy(const BandConv& conv, const uint8_t* x, GemmCall& call) {
+  call.x = x;
+  conv.packed->routines->run(call);
+}
+void RunCopy(const BandConv& conv, const int16_t* x, GemmCall& call) {
+  call.wide_x = x + call.group->source;
+  conv.packed->routines->run_wide(call);
+}
+
+template <typename Element>
+void RunGroup(const BandConv& conv, const Band& band, const Element* copy, GemmCall& call) {
   const ConvGeometry& g = conv.geometry;
   const int64_t row_bytes = RowBytes(conv, band.columns);
   call.pixels = band.columns;
   for (int row = 0; row < band.rows; ++row) {
-    call.x = copy + int64_t{row} * g.strides[0] * row_bytes;
     call.y = conv.y + (band.image * g.y.image + (band.row + row) * g.y.row +
                        band.column * g.y.pixel + call.group->first) *
                           conv.y_bytes;
-    conv.packed->routines->run(call);
+    RunCopy(conv, copy + int64_t{row} * g.strides[0] * row_bytes, call);
   }
 }
 
-}  // namespace
-
-void RunBandConv(const BandConv& conv, const ParallelRunner* parallel) {
+/// Runs the convolution on copies of bytes, or of what they are widened to.
+template <typename Element>
+void RunOnCopies(const BandConv& conv, const ParallelRunner* parallel) {
   const ConvGeometry& g = conv.geometry;
-  if (g.Work() < kSmallWork) parallel = nullptr;
   const Bands bands = CutIntoBands(conv, parallel == nullptr ? 1 : parallel->threads);
   const int groups = conv.packed->group_count;
   const int per_band = bands.group_items ? groups : 1;
   const auto items = static_cast<int>(bands.in_image * g.images * per_band);
   ParallelFor(parallel, items, [&](int begin, int end) {
-    alignas(64) uint8_t copy[kMostBandBytes];
+    alignas(64) Element copy[kMostBandBytes];
     int64_t taps[kMostPasses * kMostTaps];
     GemmCall call = {};
     call.taps = taps;
@@ -205,6 +224,14 @@ void RunBandConv(const BandConv& conv, const ParallelRunner* parallel) {
       }
     }
   });
+}
+
+}  // namespace
+
+void RunBandConv(const BandConv& conv, const ParallelRunner* parallel) {
+  if (conv.geometry.Work() < kSmallWork) parallel = nullptr;
+  if (conv.packed->routines->run_wide != nullptr) return RunOnCopies<int16_t>(conv, parallel);
+  RunOnCopies<uint8_t>(conv, parallel);
 }
 
 }  // namespace tenon::cpu::q8

@@ -65,6 +65,9 @@ struct GemmGroup {
 /// multiple of four, the last step begins at depth - 4, or at 0 where that is negative.
 struct GemmCall {
   const uint8_t* x;
+  /// Of `run_wide`, which reads it instead, from the group's source on: `x_step` and the taps count
+  /// its numbers.
+  const int16_t* wide_x;
   uint8_t* y;      ///< of the group's first channel
   int64_t x_step;  ///< bytes
   int64_t y_step;  ///< bytes
@@ -87,6 +90,10 @@ struct GemmRoutines {
   /// Is true if x is multiplied as i8, not as u8: each byte is 128 less than the call says, and
   /// `bias` corrects for it.
   bool signed_x;
+  /// Null, or as `run` but of numbers that `widen` made of the bytes and their flip: then all
+  /// groups of channels, and all taps, share the work of it.
+  void (*run_wide)(const GemmCall& call);
+  void (*widen)(const uint8_t* x, int64_t count, uint32_t flip, int16_t* to);
 };
 
 [[nodiscard]] const GemmRoutines& GemmRoutinesOf(Instructions instructions);

@@ -1,6 +1,7 @@
 // The AVX2 GEMM multiplies pairs of 16-bit numbers. (The instruction for bytes saturates, which is
-// not exact.) The bytes of a few pixels are widened to 16 bits once for all their outputs, so that
-// a pair is one load; a tile of up to 6 pixels by 16 channels, or 3 by 32, stays in registers.
+// not exact.) Bytes are widened to 16 bits once for all their outputs, so that a pair is one load;
+// a tile of up to 6 pixels by 16 channels, or 3 by 32, stays in registers until its outputs are
+// done.
 #include <immintrin.h>
 
 #include <cstring>
@@ -12,11 +13,14 @@ namespace {
 
 constexpr int kLanes = 8;
 constexpr int kBlock = 16;  // channels
+constexpr int kStepBytes = 2 * kDepthStep;
 constexpr int kMostPixels = 6;
-/// Is the most bytes of a pixel that are widened at once: those of six pixels stay in the
+/// Few pixels have registers for twice the channels.
+constexpr int kMostWidePixels = 3;
+/// Is the most bytes of a pixel that `Run` widens at once: those of six pixels stay in the
 /// first-level cache.
 constexpr int kChunk = 512;
-/// Is the distance of widened pixels, in numbers of 16 bits: not that of the cache's ways.
+/// Is the distance of such pixels, in numbers of 16 bits: not that of the cache's ways.
 constexpr int kRow = kChunk + 16;
 
 int ChannelAt(int p, int) { return p; }
@@ -31,185 +35,80 @@ int WeightPlace(int p, int k, int) {
   return _mm256_cvtepi8_epi16(_mm_load_si128(reinterpret_cast<const __m128i*>(from)));
 }
 
-/// Widens the steps of one pixel's taps in order, a chunk each time.
-class Widener {
- public:
-  explicit Widener(const GemmCall& call)
-      : call_(call),
-        flip_(_mm_set1_epi32(static_cast<int32_t>(call.flip))),
-        // Bytes before the last step where that is read from elsewhere.
-        whole_(call.depth < kDepthStep ? kDepthStep : call.depth / kDepthStep * kDepthStep),
-        padded_((call.depth + kDepthStep - 1) / kDepthStep * kDepthStep) {}
-
-  /// Returns how many bytes the next chunk has; 0: all taps are done.
-  [[nodiscard]] int Next() const {
-    const int64_t left = int64_t{call_.tap_count - tap_} * padded_ - byte_;
-    return left < kChunk ? static_cast<int>(left) : kChunk;
-  }
-
-  /// Widens `bytes` of the pixel at `x`.
-  void Widen(const uint8_t* x, int bytes, int16_t* to) const {
-    // Stores of vectors might change members, for all that the compiler knows.
-    const __m128i flip = flip_;
-    const int whole = whole_;
-    int tap = tap_;
-    for (int byte = byte_; bytes > 0; ++tap, byte = 0) {
-      const uint8_t* from = x + call_.taps[tap];
-      const int end = byte + bytes < padded_ ? byte + bytes : padded_;
-      const int whole_end = end < whole ? end : whole;
-      bytes -= end - byte;
-      for (; byte + 16 <= whole_end; byte += 16, to += 16) {
-        const __m128i sixteen = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + byte));
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
-                            _mm256_cvtepu8_epi16(_mm_xor_si128(sixteen, flip)));
-      }
-      if (byte + 8 <= whole_end) {
-        const __m128i eight = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from + byte));
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(to),
-                         _mm_cvtepu8_epi16(_mm_xor_si128(eight, flip)));
-        byte += 8;
-        to += 8;
-      }
-      // What is left: a step, and the last one where that is read from elsewhere.
-      for (; byte < end; byte += kDepthStep, to += kDepthStep) {
-        Widen4(from + (byte < whole ? byte : call_.depth - kDepthStep), flip, to);
-      }
-    }
-  }
-
-  void MoveOn(int bytes) {
-    const int64_t at = int64_t{tap_} * padded_ + byte_ + bytes;
-    tap_ = static_cast<int>(at / padded_);
-    byte_ = static_cast<int>(at % padded_);
-  }
-
- private:
-  [[gnu::always_inline]] static void Widen4(const uint8_t* from, __m128i flip, int16_t* to) {
-    int32_t four;
-    std::memcpy(&four, from, sizeof four);
-    const __m128i bytes = _mm_xor_si128(_mm_cvtsi32_si128(four), flip);
-    _mm_storel_epi64(reinterpret_cast<__m128i*>(to), _mm_cvtepu8_epi16(bytes));
-  }
-
-  const GemmCall& call_;
-  const __m128i flip_;
-  const int whole_;
-  const int padded_;
-  int tap_ = 0;
-  int byte_ = 0;  ///< of the tap
-};
-
-/// Adds the products of `steps` steps of widened pixels to the sums of kPixels by kBlocks blocks of
-/// channels; rows of sums have kMostWidth entries.
-template <int kPixels, int kBlocks>
-void RunTile(const int16_t* x, const int8_t* weights, int64_t weight_step, int steps,
-             int32_t* sums) {
-  constexpr int kVectors = 2 * kBlocks;
-  __m256i tile[kPixels][kVectors];
-#pragma GCC unroll 6
-  for (int i = 0; i < kPixels; ++i) {
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) {
-      tile[i][v] =
-          _mm256_load_si256(reinterpret_cast<const __m256i*>(sums + i * kMostWidth + v * kLanes));
-    }
-  }
-  for (int step = 0; step < steps; ++step, weights += weight_step, x += kDepthStep) {
-#pragma GCC unroll 2
-    for (int half = 0; half < 2; ++half) {
-      __m256i pairs[kVectors];
-#pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v) {
-        pairs[v] =
-            LoadPairs(weights + v / 2 * kBlock * kDepthStep + half * 2 * kBlock + v % 2 * kBlock);
-      }
-#pragma GCC unroll 6
-      for (int i = 0; i < kPixels; ++i) {
-        int32_t two;
-        std::memcpy(&two, x + i * kRow + 2 * half, sizeof two);
-        const __m256i both = _mm256_set1_epi32(two);
-#pragma GCC unroll 4
-        for (int v = 0; v < kVectors; ++v) {
-          tile[i][v] = _mm256_add_epi32(tile[i][v], _mm256_madd_epi16(both, pairs[v]));
-          // Else the compiler adds products first, for which registers do not suffice.
-          asm("" : "+x"(tile[i][v]));
-        }
-      }
-    }
-  }
-#pragma GCC unroll 6
-  for (int i = 0; i < kPixels; ++i) {
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) {
-      _mm256_store_si256(reinterpret_cast<__m256i*>(sums + i * kMostWidth + v * kLanes),
-                         tile[i][v]);
-    }
-  }
+[[gnu::always_inline]] inline __m256i LoadSums(const int32_t* from) {
+  return _mm256_load_si256(reinterpret_cast<const __m256i*>(from));
 }
 
-using TileFunction = void (*)(const int16_t*, const int8_t*, int64_t, int, int32_t*);
-constexpr TileFunction kTiles[kMostPixels] = {RunTile<1, 1>, RunTile<2, 1>, RunTile<3, 1>,
-                                              RunTile<4, 1>, RunTile<5, 1>, RunTile<6, 1>};
-/// Few pixels have registers for twice the channels.
-constexpr TileFunction kWideTiles[] = {RunTile<1, 2>, RunTile<2, 2>, RunTile<3, 2>};
-constexpr int kMostWidePixels = 3;
-
-/// Writes the sums of `pixels` pixels at `x`.
-void SumPixels(const GemmCall& call, const uint8_t* x, int pixels, int32_t* sums) {
-  alignas(32) int16_t widened[kMostPixels * kRow];
-  const GemmGroup& group = *call.group;
-  const int64_t weight_step = int64_t{group.width} * kDepthStep;
-  for (int i = 0; i < pixels; ++i) {
-    for (int p = 0; p < group.width; p += kLanes) {
-      _mm256_store_si256(reinterpret_cast<__m256i*>(sums + i * kMostWidth + p),
-                         _mm256_load_si256(reinterpret_cast<const __m256i*>(group.bias + p)));
-    }
-  }
-  const int8_t* weights = group.weights;
-  Widener widener(call);
-  for (int bytes = kChunk; bytes == kChunk;) {
-    bytes = widener.Next();
-    for (int i = 0; i < pixels; ++i) {
-      widener.Widen(x + i * call.x_step, bytes, widened + i * kRow);
-    }
-    if (bytes == kChunk) widener.MoveOn(bytes);
-    const int steps = bytes / kDepthStep;
-    int first = 0;
-    if (pixels <= kMostWidePixels) {
-      for (; first + 2 * kBlock <= group.width; first += 2 * kBlock) {
-        kWideTiles[pixels - 1](widened, weights + first * kDepthStep, weight_step, steps,
-                               sums + first);
-      }
-    }
-    for (; first < group.width; first += kBlock) {
-      kTiles[pixels - 1](widened, weights + first * kDepthStep, weight_step, steps, sums + first);
-    }
-    weights += steps * weight_step;
-  }
+/// Adds the products of pairs. From its own instructions the compiler makes all products of a step
+/// first, for which registers do not suffice.
+[[gnu::always_inline]] inline void AddProducts(__m256i x, __m256i weights, __m256i& sums) {
+  __m256i products;
+  asm("vpmaddwd %3, %2, %1\n\tvpaddd %1, %0, %0"
+      : "+x"(sums), "=&x"(products)
+      : "x"(x), "x"(weights));
 }
 
-/// Contains what turns rounded products into bytes in every lane. It is made once for a run of
-/// pixels: stores of bytes might change the epilogue, for all that the compiler knows.
+[[gnu::always_inline]] inline void WidenEight(const uint8_t* from, __m128i flip, int16_t* to) {
+  const __m128i eight = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm_cvtepu8_epi16(_mm_xor_si128(eight, flip)));
+}
+
+[[gnu::always_inline]] inline void WidenSixteen(const uint8_t* from, __m128i flip, int16_t* to) {
+  const __m128i sixteen = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
+                      _mm256_cvtepu8_epi16(_mm_xor_si128(sixteen, flip)));
+}
+
+/// What is left of a run is widened together with bytes before it, some of them for a second time.
+void Widen(const uint8_t* x, int64_t count, uint32_t flip, int16_t* to) {
+  const __m128i flips = _mm_set1_epi32(static_cast<int32_t>(flip));
+  int64_t i = 0;
+  for (; i + 16 <= count; i += 16) WidenSixteen(x + i, flips, to + i);
+  if (i == count) return;
+  if (count >= 16) return WidenSixteen(x + count - 16, flips, to + count - 16);
+  if (count >= 8) {
+    WidenEight(x, flips, to);
+    return WidenEight(x + count - 8, flips, to + count - 8);
+  }
+  for (; i < count; ++i) to[i] = static_cast<int16_t>(x[i] ^ static_cast<uint8_t>(flip));
+}
+
+/// Contains what turns rounded products into bytes, in every lane.
 struct ByteBounds {
   explicit ByteBounds(const GemmEpilogue& epilogue)
       : zero_point(_mm256_set1_epi16(static_cast<int16_t>(epilogue.zero_point))),
-        min(_mm_set1_epi8(static_cast<int8_t>(epilogue.min))),
-        max(_mm_set1_epi8(static_cast<int8_t>(epilogue.max))),
-        flip(_mm_set1_epi32(static_cast<int32_t>(epilogue.flip))) {}
+        min(_mm256_set1_epi8(static_cast<int8_t>(epilogue.min))),
+        max(_mm256_set1_epi8(static_cast<int8_t>(epilogue.max))),
+        flip(_mm256_set1_epi32(static_cast<int32_t>(epilogue.flip))) {}
 
-  /// Packs 16 rounded products.
-  [[gnu::always_inline]] __m128i Pack(__m256i a, __m256i b) const {
-    const __m256i words =
-        _mm256_adds_epi16(_mm256_permute4x64_epi64(_mm256_packs_epi32(a, b), 0xD8), zero_point);
-    const __m128i bytes =
-        _mm_packs_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
-    return _mm_xor_si128(_mm_min_epi8(_mm_max_epi8(bytes, min), max), flip);
+  /// Packs rounded products: 16 of one pixel, which are the lower half, and 16 of another.
+  [[gnu::always_inline]] __m256i Pack(__m256i a, __m256i b, __m256i c, __m256i d) const {
+    const __m256i first = _mm256_adds_epi16(_mm256_packs_epi32(a, b), zero_point);
+    const __m256i second = _mm256_adds_epi16(_mm256_packs_epi32(c, d), zero_point);
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    const __m256i bytes = _mm256_permutevar8x32_epi32(_mm256_packs_epi16(first, second), order);
+    return _mm256_xor_si256(_mm256_min_epi8(_mm256_max_epi8(bytes, min), max), flip);
   }
 
   __m256i zero_point;
-  __m128i min;
-  __m128i max;
-  __m128i flip;
+  __m256i min;
+  __m256i max;
+  __m256i flip;
+};
+
+/// Describes the tiles of one group and a run of pixels, from place `place` of the group on.
+struct TileCall {
+  const GemmCall* call;
+  const ByteBounds* bounds;
+  int64_t x_step;
+  const int64_t* taps;
+  int tap_count;
+  int depth;
+  const int8_t* weights;
+  int place;
+  const int32_t* start;  ///< sums before the first product: the bias, or a row for each pixel
+  int64_t start_step;
+  int32_t* sums;  ///< null: the sums are whole, and become outputs
 };
 
 [[gnu::always_inline]] inline __m256i HalfEven(const GemmGroup& group, int p, __m256i sums) {
@@ -241,61 +140,302 @@ struct ByteBounds {
     bytes = _mm_srli_si128(bytes, 8);
   }
   uint64_t left = static_cast<uint64_t>(_mm_cvtsi128_si64(bytes));
+  if (count >= 4) {
+    const auto four = static_cast<uint32_t>(left);
+    std::memcpy(to, &four, sizeof four);
+    to += 4;
+    count -= 4;
+    left >>= 32;
+  }
   for (; count > 0; --count, left >>= 8) *to++ = static_cast<uint8_t>(left);
 }
 
-/// Stores the outputs of one pixel from its sums, of a kind that has a fast form.
-template <EpilogueKind kKind>
-[[gnu::always_inline]] inline void RequantizePixel(const GemmCall& call, const ByteBounds& bounds,
-                                                   const int32_t* sums, uint8_t* y) {
-  const GemmGroup& group = *call.group;
-  __m256i unlike = _mm256_setzero_si256();
-  for (int p = 0; p < group.width; p += kBlock) {
-    const __m256i a = _mm256_load_si256(reinterpret_cast<const __m256i*>(sums + p));
-    const __m256i b = _mm256_load_si256(reinterpret_cast<const __m256i*>(sums + p + kLanes));
-    constexpr bool kHalfEven = kKind == EpilogueKind::kHalfEven;
-    const __m256i low = kHalfEven ? HalfEven(group, p, a) : FixedPoint(group, p, a, unlike);
-    const __m256i high =
-        kHalfEven ? HalfEven(group, p + kLanes, b) : FixedPoint(group, p + kLanes, b, unlike);
-    StoreSome(bounds.Pack(low, high), group.channels - p, y + p);
+/// Stores the outputs of one pixel from its kVectors * 8 sums, of any kind, one by one.
+template <int kVectors>
+[[gnu::noinline]] void StoreExactly(const TileCall& tile, const int32_t* sums, uint8_t* y) {
+  const GemmGroup& group = *tile.call->group;
+  const int p = tile.place;
+  GemmGroup part = group;
+  part.width = kVectors * kLanes;
+  part.channels = group.channels - p < part.width ? group.channels - p : part.width;
+  if (part.multiplier != nullptr) part.multiplier += p;
+  if (part.shift != nullptr) part.shift += p;
+  StoreFromSums(kAvx2GemmRoutines, part, *tile.call->epilogue, sums, y);
+}
+
+template <int kPixels, int kVectors>
+struct Sums {
+  __m256i of[kPixels][kVectors];
+
+  [[gnu::always_inline]] void Start(const TileCall& tile) {
+#pragma GCC unroll 6
+    for (int i = 0; i < kPixels; ++i) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) {
+        of[i][v] = LoadSums(tile.start + i * tile.start_step + v * kLanes);
+      }
+    }
   }
-  if (_mm256_testz_si256(unlike, unlike) == 0) {
-    StoreFromSums(kAvx2GemmRoutines, group, *call.epilogue, sums, y);
+
+  /// Adds the products of one step of all pixels, which lie `step` bytes apart.
+  [[gnu::always_inline]] void Add(const char* x, int64_t step, const int8_t* weights) {
+    const char* fourth = x + 3 * step;
+    // Else the compiler keeps an address for each pixel, for which registers do not suffice.
+    asm("" : "+r"(fourth));
+#pragma GCC unroll 2
+    for (int half = 0; half < 2; ++half) {
+      __m256i pairs[kVectors];
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) {
+        pairs[v] =
+            LoadPairs(weights + v / 2 * kBlock * kDepthStep + half * 2 * kBlock + v % 2 * kBlock);
+      }
+#pragma GCC unroll 6
+      for (int i = 0; i < kPixels; ++i) {
+        const char* pixel = i < 3 ? x + i * step : fourth + (i - 3) * step;
+        int32_t two;
+        std::memcpy(&two, pixel + 4 * half, sizeof two);
+        const __m256i both = _mm256_set1_epi32(two);
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v) AddProducts(both, pairs[v], of[i][v]);
+      }
+    }
+  }
+
+  [[gnu::always_inline]] void AddTaps(const TileCall& tile, const int16_t* x) {
+    const int8_t* weights = tile.weights;
+    const int64_t weight_step = int64_t{tile.call->group->width} * kDepthStep;
+    const int64_t depth = 2 * int64_t{tile.depth};  // bytes
+    const int64_t last = depth < kStepBytes ? 0 : depth - kStepBytes;
+    const int64_t step = 2 * tile.x_step;
+    for (int t = 0; t < tile.tap_count; ++t) {
+      const char* tap = reinterpret_cast<const char*>(x + tile.taps[t]);
+      for (int64_t k = 0; k < depth; k += kStepBytes, weights += weight_step) {
+        int64_t at = k < last ? k : last;
+        asm("" : "+r"(at));  // else there are two loops
+        Add(tap + at, step, weights);
+      }
+    }
+    // Else the compiler keeps sums in memory for what comes after the loop.
+#pragma GCC unroll 6
+    for (int i = 0; i < kPixels; ++i) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) asm("" : "+x"(of[i][v]));
+    }
+  }
+
+  [[gnu::always_inline]] void Store(int32_t* sums) const {
+#pragma GCC unroll 6
+    for (int i = 0; i < kPixels; ++i) StorePixel(i, sums + i * kMostWidth);
+  }
+
+  [[gnu::always_inline]] void StorePixel(int i, int32_t* sums) const {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+      _mm256_store_si256(reinterpret_cast<__m256i*>(sums + v * kLanes), of[i][v]);
+    }
+  }
+
+  /// Rounds what the sums of a pixel stand for.
+  template <EpilogueKind kKind>
+  [[gnu::always_inline]] inline void Round(const GemmGroup& group, int place, int i,
+                                           __m256i (&rounded)[kVectors], __m256i& unlike) const {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+      const int p = place + v * kLanes;
+      rounded[v] = kKind == EpilogueKind::kHalfEven ? HalfEven(group, p, of[i][v])
+                                                    : FixedPoint(group, p, of[i][v], unlike);
+    }
+  }
+
+  template <EpilogueKind kKind>
+  [[gnu::always_inline]] inline void Requantize(const TileCall& tile, uint8_t* y) const {
+    const GemmGroup& group = *tile.call->group;
+    const int64_t y_step = tile.call->y_step;
+    const int channels = group.channels - tile.place;
+#pragma GCC unroll 3
+    for (int i = 0; i < kPixels; i += 2, y += 2 * y_step) {
+      constexpr int kLast = kPixels - 1;
+      const int next = i < kLast ? i + 1 : i;
+      __m256i unlike = _mm256_setzero_si256();
+      __m256i unlike_next = _mm256_setzero_si256();
+      __m256i first[kVectors];
+      __m256i second[kVectors];
+      Round<kKind>(group, tile.place, i, first, unlike);
+      if (next == i) {
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v) second[v] = first[v];
+      } else {
+        Round<kKind>(group, tile.place, next, second, unlike_next);
+      }
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; v += 2) {
+        const int odd = kVectors > 1 ? v + 1 : v;
+        const __m256i bytes = tile.bounds->Pack(first[v], first[odd], second[v], second[odd]);
+        const int count = channels - v * kLanes;
+        StoreSome(_mm256_castsi256_si128(bytes), count, y + v * kLanes);
+        if (next != i) {
+          StoreSome(_mm256_extracti128_si256(bytes, 1), count, y + y_step + v * kLanes);
+        }
+      }
+      if (kKind == EpilogueKind::kFixedPoint &&
+          _mm256_testz_si256(_mm256_or_si256(unlike, unlike_next),
+                             _mm256_or_si256(unlike, unlike_next)) == 0) {
+        StorePixelExactly(tile, i, y);
+        if (next != i) StorePixelExactly(tile, next, y + y_step);
+      }
+    }
+  }
+
+  [[gnu::always_inline]] inline void StorePixelExactly(const TileCall& tile, int i,
+                                                       uint8_t* y) const {
+    alignas(32) int32_t sums[kVectors * kLanes];
+    StorePixel(i, sums);
+    StoreExactly<kVectors>(tile, sums, y);
+  }
+};
+
+/// Computes tiles of pixels in succession, all of the same channels.
+template <int kPixels, int kVectors>
+void RunTiles(const TileCall& tile, const int16_t* x, uint8_t* y, int tiles) {
+  const GemmCall& call = *tile.call;
+  const EpilogueKind kind = call.group->is_tame ? call.epilogue->kind : EpilogueKind::kExact;
+  for (; tiles > 0; --tiles, x += kPixels * tile.x_step, y += kPixels * call.y_step) {
+    Sums<kPixels, kVectors> sums;
+    sums.Start(tile);
+    sums.AddTaps(tile, x);
+    if (tile.sums != nullptr) {
+      sums.Store(tile.sums);
+    } else if (kind == EpilogueKind::kHalfEven) {
+      sums.template Requantize<EpilogueKind::kHalfEven>(tile, y);
+    } else if (kind == EpilogueKind::kFixedPoint) {
+      sums.template Requantize<EpilogueKind::kFixedPoint>(tile, y);
+    } else {
+      alignas(32) int32_t stored[kPixels * kMostWidth];
+      sums.Store(stored);
+      for (int i = 0; i < kPixels; ++i) {
+        StoreExactly<kVectors>(tile, stored + i * kMostWidth, y + i * call.y_step);
+      }
+    }
   }
 }
 
-/// Stores the outputs of `pixels` pixels from `first` on.
-void Requantize(const GemmCall& call, const ByteBounds& bounds, int first, int pixels,
-                const int32_t* sums) {
-  uint8_t* y = call.y + first * call.y_step;
-  const EpilogueKind kind = call.group->is_tame ? call.epilogue->kind : EpilogueKind::kExact;
-  for (int i = 0; i < pixels; ++i, y += call.y_step, sums += kMostWidth) {
-    if (kind == EpilogueKind::kHalfEven) {
-      RequantizePixel<EpilogueKind::kHalfEven>(call, bounds, sums, y);
-    } else if (kind == EpilogueKind::kFixedPoint) {
-      RequantizePixel<EpilogueKind::kFixedPoint>(call, bounds, sums, y);
-    } else {
-      StoreFromSums(kAvx2GemmRoutines, *call.group, *call.epilogue, sums, y);
+using TilesFunction = void (*)(const TileCall&, const int16_t*, uint8_t*, int);
+constexpr TilesFunction kTiles[kMostPixels] = {RunTiles<1, 2>, RunTiles<2, 2>, RunTiles<3, 2>,
+                                               RunTiles<4, 2>, RunTiles<5, 2>, RunTiles<6, 2>};
+/// For at most 8 channels at the end of a group.
+constexpr TilesFunction kNarrowTiles[kMostPixels] = {
+    RunTiles<1, 1>, RunTiles<2, 1>, RunTiles<3, 1>, RunTiles<4, 1>, RunTiles<5, 1>, RunTiles<6, 1>};
+constexpr TilesFunction kWideTiles[kMostWidePixels] = {RunTiles<1, 4>, RunTiles<2, 4>,
+                                                       RunTiles<3, 4>};
+
+/// Computes the channels from the tile's place on for `pixels` pixels at `x` in tiles of about
+/// equal sizes.
+void RunPixels(const TileCall& tile, bool is_wide, int pixels, const int16_t* x, uint8_t* y) {
+  const bool is_narrow = tile.call->group->channels - tile.place <= kLanes;
+  const TilesFunction* table = is_wide ? kWideTiles : (is_narrow ? kNarrowTiles : kTiles);
+  const int tiles = (pixels + kMostPixels - 1) / kMostPixels;
+  const int size = pixels / tiles;
+  const int larger = pixels % tiles;
+  table[size - 1](tile, x, y, tiles - larger);
+  if (larger == 0) return;
+  const int64_t done = int64_t{size} * (tiles - larger);
+  table[size](tile, x + done * tile.x_step, y + done * tile.call->y_step, larger);
+}
+
+/// Computes all channels of the group for `pixels` pixels. `whole` is a tile of place 0.
+void RunChannels(const TileCall& whole, int pixels, const int16_t* x, uint8_t* y) {
+  const GemmGroup& group = *whole.call->group;
+  const EpilogueKind kind = whole.call->epilogue->kind;
+  const int y_bytes = kind == EpilogueKind::kSums || kind == EpilogueKind::kFloats ? 4 : 1;
+  TileCall tile = whole;
+  while (tile.place < group.width) {
+    const bool is_wide = pixels <= kMostWidePixels && group.channels - tile.place > kBlock;
+    RunPixels(tile, is_wide, pixels, x, y);
+    const int done = is_wide ? 2 * kBlock : kBlock;
+    tile.place += done;
+    tile.weights += done * kDepthStep;
+    tile.start += done;
+    y += int64_t{done} * y_bytes;
+    if (tile.sums != nullptr) tile.sums += done;
+  }
+}
+
+TileCall FirstTile(const GemmCall& call, const ByteBounds& bounds) {
+  TileCall tile = {};
+  tile.call = &call;
+  tile.bounds = &bounds;
+  tile.depth = call.depth;
+  tile.weights = call.group->weights;
+  tile.start = call.group->bias;
+  return tile;
+}
+
+void RunWide(const GemmCall& call) {
+  const ByteBounds bounds(*call.epilogue);
+  TileCall tile = FirstTile(call, bounds);
+  tile.x_step = call.x_step;
+  tile.taps = call.taps;
+  tile.tap_count = call.tap_count;
+  RunChannels(tile, call.pixels, call.wide_x, call.y);
+}
+
+/// Computes the outputs of a tile of pixels at `x`, whose bytes it widens chunk by chunk; the sums
+/// wait in memory for the next one.
+void RunChunks(const TileCall& first, int pixels, const uint8_t* x, uint8_t* y) {
+  alignas(32) int16_t widened[kMostPixels * kRow];
+  alignas(32) int32_t sums[kMostPixels * kMostWidth];
+  const int64_t no_taps[1] = {0};
+  const GemmCall& call = *first.call;
+  const int depth = call.depth;
+  const int64_t weight_step = int64_t{call.group->width} * kDepthStep;
+  TileCall tile = first;
+  tile.x_step = kRow;
+  tile.taps = no_taps;
+  tile.tap_count = 1;
+  for (int tap = 0; tap < call.tap_count; ++tap) {
+    for (int from = 0; from < depth; from += kChunk) {
+      const int end = from + kChunk < depth ? from + kChunk : depth;
+      const int early = from > 0 ? kDepthStep : 0;  // the last step may begin before its chunk
+      for (int i = 0; i < pixels; ++i) {
+        Widen(x + call.taps[tap] + i * call.x_step + from - early, end - from + early, call.flip,
+              widened + i * kRow + kDepthStep - early);
+      }
+      const int16_t* begin = widened + kDepthStep;
+      tile.depth = end - from;
+      if (early > 0 && tile.depth < kDepthStep) {
+        begin = widened + tile.depth;
+        tile.depth = kDepthStep;
+      }
+      const bool is_last = tap + 1 == call.tap_count && end == depth;
+      tile.sums = is_last ? nullptr : sums;
+      RunChannels(tile, pixels, begin, y);
+      tile.start = sums;
+      tile.start_step = kMostWidth;
+      tile.weights += (end - from + kDepthStep - 1) / kDepthStep * weight_step;
     }
   }
 }
 
 void Run(const GemmCall& call) {
-  alignas(32) int32_t sums[kMostPixels * kMostWidth];
   const ByteBounds bounds(*call.epilogue);
+  const TileCall tile = FirstTile(call, bounds);
   const uint8_t* x = call.x + call.group->source;
-  const int tiles = (call.pixels + kMostPixels - 1) / kMostPixels;
-  for (int tile = 0, done = 0; tile < tiles; ++tile) {
-    const int pixels = (call.pixels - done) / (tiles - tile);
-    SumPixels(call, x + done * call.x_step, pixels, sums);
-    Requantize(call, bounds, done, pixels, sums);
-    done += pixels;
+  for (int first = 0; first < call.pixels; first += kMostPixels) {
+    const int left = call.pixels - first;
+    RunChunks(tile, left < kMostPixels ? left : kMostPixels, x + first * call.x_step,
+              call.y + first * call.y_step);
   }
 }
 
 }  // namespace
 
-const GemmRoutines kAvx2GemmRoutines = {"avx2", Run, WeightPlace, ChannelAt,
-                                        /*signed_x=*/false};
+const GemmRoutines kAvx2GemmRoutines = {"avx2",
+                                        Run,
+                                        WeightPlace,
+                                        ChannelAt,
+                                        /*signed_x=*/false,
+                                        RunWide,
+                                        Widen};
 
 }  // namespace tenon::cpu::q8

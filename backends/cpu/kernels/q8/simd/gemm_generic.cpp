@@ -95,6 +95,6 @@ void Run(const GemmCall& call) {
 }  // namespace
 
 const GemmRoutines kGenericGemmRoutines = {"generic", Run, WeightPlace, ChannelAt,
-                                           /*signed_x=*/false};
+                                           /*signed_x=*/false, nullptr, nullptr};
 
 }  // namespace tenon::cpu::q8

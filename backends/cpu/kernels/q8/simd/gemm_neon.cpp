@@ -58,6 +58,6 @@ struct Widening {
 }  // namespace
 
 const GemmRoutines kNeonGemmRoutines = {"neon", Run<Widening>, WeightPlace, ChannelAt,
-                                        /*signed_x=*/true};
+                                        /*signed_x=*/true, nullptr, nullptr};
 
 }  // namespace tenon::cpu::q8

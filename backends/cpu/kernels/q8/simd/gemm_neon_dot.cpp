@@ -71,6 +71,6 @@ struct DotProducts {
 }  // namespace
 
 const GemmRoutines kNeonDotGemmRoutines = {"neondot", Run<DotProducts>, WeightPlace, ChannelAt,
-                                           /*signed_x=*/true};
+                                           /*signed_x=*/true, nullptr, nullptr};
 
 }  // namespace tenon::cpu::q8
