@@ -29,6 +29,14 @@ bool IsDepthwise3x3(const OpCall& call) {
          attributes.strides[0] <= 2 && attributes.dilations[0] == 1 && attributes.dilations[1] == 1;
 }
 
+bool PairsRows(const OpCall& call) {
+  const auto& attributes = call.AttributesAs<ConvAttributes>();
+  const TensorView& w = call.Input(ConvInput::kWeights);
+  const int columns = w.dims[3];
+  return (columns == 3 || columns == 5 || columns == 7) && w.dims[2] > 1 &&
+         attributes.strides[1] <= 2 && attributes.dilations[1] == 1;
+}
+
 const char* DepthwiseSupports(const OpCall& call) {
   const auto& attributes = call.AttributesAs<QuantizedConvAttributes>();
   const TensorView& w = call.Input(ConvInput::kWeights);
@@ -50,6 +58,7 @@ const char* DepthwiseSupports(const OpCall& call) {
 void DepthwisePackingKey(const OpCall& call, PackingKey* key) {
   key->Add(static_cast<int32_t>(call.Input(0).dtype));
   key->Add(IsDepthwise3x3(call) ? 1 : 0);
+  key->Add(PairsRows(call) ? 1 : 0);
   for (int i = 1; i < 6; ++i) {
     key->Add(call.HasInput(i) ? 1 : 0);
     if (call.HasInput(i)) key->AddTensor(call.Input(i));
@@ -59,7 +68,8 @@ void DepthwisePackingKey(const OpCall& call, PackingKey* key) {
 size_t DepthwisePackedBytes(const OpCall& call) {
   const TensorView& w = call.Input(ConvInput::kWeights);
   const int64_t channels = RoundUp<int64_t>(w.dims[0], kBlock);
-  const int64_t taps = int64_t{w.dims[2]} * w.dims[3];
+  const int64_t rows = PairsRows(call) ? RoundUp<int64_t>(w.dims[2], 2) : w.dims[2];
+  const int64_t taps = rows * w.dims[3];
   // Weights of at most 16 bits, taps in pairs; bias, multiplier and its shifts; the padding.
   return static_cast<size_t>(kHeaderBytes + RoundUp<int64_t>(channels * 2 * (taps + 1), kLine) +
                              6 * RoundUp<int64_t>(channels * 4, kLine) +

@@ -15,6 +15,8 @@ namespace tenon::cpu::q8 {
 /// Is the largest number of kernel taps of a depthwise convolution: their descriptions are on the
 /// stack.
 inline constexpr int kMostDepthwiseTaps = 124;
+/// Is the most columns of a window that PairsRows takes.
+inline constexpr int kMostPairedColumns = 7;
 
 /// Accepts depthwise convolutions with weights of i8 and constant parameters.
 [[nodiscard]] const char* DepthwiseSupports(const OpCall& call);
@@ -37,5 +39,8 @@ void DepthwisePackingKey(const OpCall& call, PackingKey* key);
 
 /// Returns true for 3x3 without dilation, with strides both 1 or both 2.
 [[nodiscard]] bool IsDepthwise3x3(const OpCall& call);
+/// Returns true for windows of 3, 5 or 7 adjacent columns and two rows or more, with strides of at
+/// most 2 columns: routines may take the taps of a column together.
+[[nodiscard]] bool PairsRows(const OpCall& call);
 
 }  // namespace tenon::cpu::q8

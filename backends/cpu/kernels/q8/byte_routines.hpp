@@ -37,11 +37,16 @@ struct DepthwiseForm {
   bool is_byte;    ///< weights are i8, else i16
   bool is_column;  ///< 3x3 without dilation, strides 1 or 2: a group is a column of the window
   int widest;      ///< block: 64, 32 or 16 channels, halved until at most 15 of them are missing
+  /// Windows that `PairsRows` takes: groups of two taps are rows 2i and 2i + 1 of a column; the
+  /// groups of all columns come first, then those of the next two rows.
+  bool pairs_rows;
+  /// The last block takes channels of the one before it, if there is one, to be full.
+  bool overlaps;
 };
 
 /// Describes a run of output pixels of one row, for one block of channels.
 struct DepthwiseCall {
-  const DepthwiseTap* taps;  ///< [groups][group]; row-major, or column-major with `is_column`
+  const DepthwiseTap* taps;  ///< [groups][group], in the order of the groups of weights
   // Of `depthwise_window`, which reads these instead of the taps:
   const uint8_t* window;  ///< what the first tap reads
   int64_t window_step;    ///< bytes from tap to tap
@@ -64,8 +69,10 @@ struct DepthwiseCall {
   int64_t stride;
   int pixels;
   int groups;
-  int block;     ///< 64, 32 or 16 channels
-  int channels;  ///< number of the block's channels that exist
+  int block;              ///< 64, 32 or 16 channels
+  int channels;           ///< number of the block's channels that exist
+  int common;             ///< channels of the block before, which come first and are not stored
+  int columns_of_window;  ///< where groups are pairs of rows; else 0
   bool is_column;
   bool fixed_point;
   uint8_t x_flip;  ///< makes x's bits those of u8

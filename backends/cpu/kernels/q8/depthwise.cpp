@@ -47,8 +47,9 @@ Axis AxisOf(const OpCall& op, int i) {
 }
 
 /// What each tap reads of one output row's windows, for the block of channels from `first` on.
+/// Where rows stand in pairs, one with no partner may double their number.
 struct RowTaps {
-  DepthwiseTap taps[kMostDepthwiseTaps + 4];
+  DepthwiseTap taps[kMostDepthwiseTaps + 4 + kMostPairedColumns];
   int count = 0;
   int row = -1;  ///< of all images; -1: of none yet
   int first = 0;
@@ -73,6 +74,22 @@ void FillTaps(const Depthwise& state, const uint8_t* image, const uint8_t* paddi
   }
 }
 
+/// Does likewise where groups are two rows of a column.
+void FillPairs(const Depthwise& state, const uint8_t* image, const uint8_t* padding, int64_t top,
+               DepthwiseTap* taps) {
+  const Axis rows = state.rows;
+  const int columns = state.columns.kernel;
+  for (int row = 0; row < rows.kernel + rows.kernel % 2; ++row) {
+    const int64_t h = top + row * rows.dilation;
+    const bool inside = row < rows.kernel && h >= 0 && h < rows.input;
+    const uint8_t* from = inside ? image + h * state.x->strides[2] : padding;
+    DepthwiseTap* to = taps + row / 2 * 2 * columns + row % 2;
+    for (int column = 0; column < columns; ++column) {
+      to[2 * column] = {from, inside ? state.x->strides[3] : 0, column};
+    }
+  }
+}
+
 /// Other blocks of a row read the same places, some channels further.
 void MoveTaps(RowTaps& row, int first) {
   for (int i = 0; i < row.count; ++i) row.taps[i].row += first - row.first;
@@ -88,15 +105,20 @@ void SetTaps(const Depthwise& state, int row, int first, RowTaps& taps) {
   taps.first = first;
   taps.count = weights.is_column ? group : weights.groups * group;
   const int64_t top = row % rows * state.rows.stride - state.rows.pad;
-  FillTaps(state, state.x->As<const uint8_t>() + row / rows * int64_t{state.x->strides[0]} + first,
-           weights.padding + first, top, taps.taps, taps.count);
+  const uint8_t* image =
+      state.x->As<const uint8_t>() + row / rows * int64_t{state.x->strides[0]} + first;
+  const uint8_t* padding = weights.padding + first;
+  if (weights.window_columns != 0) return FillPairs(state, image, padding, top, taps.taps);
+  FillTaps(state, image, padding, top, taps.taps, taps.count);
 }
 
 /// Sets what the calls for a block have in common, wherever it reads and writes.
 void SetBlock(const Depthwise& state, const ChannelBlock& block, DepthwiseCall& call) {
   const DepthwiseWeights& weights = *state.weights;
   const DepthwiseForm& form = weights.routines->depthwise_form;
-  call.padding = weights.padding + block.first;
+  call.common = block.Common(form);
+  call.padding = weights.padding + block.first - call.common;
+  call.columns_of_window = weights.window_columns;
   call.weights =
       weights.weights + int64_t{block.first} * weights.groups * form.group * (form.is_byte ? 1 : 2);
   call.bias = weights.bias + block.first;
@@ -114,23 +136,39 @@ void SetBlock(const Depthwise& state, const ChannelBlock& block, DepthwiseCall& 
   call.output = state.output;
 }
 
-void RunItem(const Depthwise& state, int item, RowTaps& taps) {
-  const DepthwiseWeights& weights = *state.weights;
+void RunRow(const Depthwise& state, int64_t image, int row, int begin, int end, RowTaps& taps) {
   const TensorView& y = *state.y;
-  const ChannelBlock block = weights.BlockAt(item % weights.blocks);
-  const int row = item / weights.blocks % y.dims[2];
-  const int64_t image = item / weights.blocks / y.dims[2];
-  SetTaps(state, item / weights.blocks, block.first, taps);
+  uint8_t* to = y.As<uint8_t>() + image * y.strides[0] + int64_t{row} * y.strides[2];
   DepthwiseCall call;
-  SetBlock(state, block, call);
   call.taps = taps.taps;
-  call.y = y.As<uint8_t>() + image * y.strides[0] + int64_t{row} * y.strides[2] + block.first;
   call.y_step = y.strides[3];
   call.columns = state.columns.input;
   call.first = -state.columns.pad;
   call.stride = state.columns.stride;
   call.pixels = y.dims[3];
-  weights.routines->depthwise(call);
+  for (int index = begin; index < end; ++index) {
+    const ChannelBlock block = state.weights->BlockAt(index);
+    SetBlock(state, block, call);
+    const int first = block.first - call.common;
+    SetTaps(state, static_cast<int>(image * y.dims[2]) + row, first, taps);
+    call.y = to + first;
+    state.weights->routines->depthwise(call);
+  }
+}
+
+/// Runs items of work: each is a block of channels of a row of outputs.
+void RunItems(const Depthwise& state, int begin, int end) {
+  const int blocks = state.weights->blocks;
+  const int rows = state.y->dims[2];
+  RowTaps taps;
+  for (int item = begin; item < end;) {
+    const int of_all = item / blocks;
+    const int block = item % blocks;
+    const int left = end - item;
+    const int count = left < blocks - block ? left : blocks - block;
+    RunRow(state, of_all / rows, of_all % rows, block, block + count, taps);
+    item += count;
+  }
 }
 
 /// Returns true if each image has one window, which lies inside it and has evenly spaced taps.
@@ -138,8 +176,8 @@ void RunItem(const Depthwise& state, int item, RowTaps& taps) {
 bool IsWindow(const Depthwise& state, int64_t* step) {
   const Axis& rows = state.rows;
   const Axis& columns = state.columns;
-  if (state.weights->routines->depthwise_window == nullptr || state.y->dims[2] != 1 ||
-      state.y->dims[3] != 1 || rows.pad != 0 || columns.pad != 0 ||
+  if (state.weights->routines->depthwise_window == nullptr || state.weights->window_columns != 0 ||
+      state.y->dims[2] != 1 || state.y->dims[3] != 1 || rows.pad != 0 || columns.pad != 0 ||
       (rows.kernel - 1) * rows.dilation >= rows.input ||
       (columns.kernel - 1) * columns.dilation >= columns.input) {
     return false;
@@ -159,9 +197,10 @@ void RunWindows(const Depthwise& state, int64_t step) {
     const ChannelBlock block =
         MakeChannelBlock(first, weights.channels, weights.routines->depthwise_form.widest);
     SetBlock(state, block, call);
+    const int from = first - call.common;
     for (int64_t image = 0; image < state.y->dims[0]; ++image) {
-      call.window = state.x->As<const uint8_t>() + image * state.x->strides[0] + first;
-      call.y = state.y->As<uint8_t>() + image * state.y->strides[0] + first;
+      call.window = state.x->As<const uint8_t>() + image * state.x->strides[0] + from;
+      call.y = state.y->As<uint8_t>() + image * state.y->strides[0] + from;
       weights.routines->depthwise_window(call);
     }
     first += block.width;
@@ -193,10 +232,8 @@ Status DepthwiseRun(const KernelCall& call) {
     return OkStatus();
   }
   ParallelFor(work < kSmallWork ? nullptr : call.parallel,
-              state.y->dims[0] * state.y->dims[2] * state.weights->blocks, [&](int begin, int end) {
-                RowTaps taps;
-                for (int item = begin; item < end; ++item) RunItem(state, item, taps);
-              });
+              state.y->dims[0] * state.y->dims[2] * state.weights->blocks,
+              [&](int begin, int end) { RunItems(state, begin, end); });
   return OkStatus();
 }
 

@@ -124,13 +124,17 @@ void PackChannel(const OpCall& op, DepthwiseWeights& packed, const ChannelBlock&
   const DepthwiseForm& form = packed.routines->depthwise_form;
   const TensorView& w = op.Input(In::kWeights);
   const int channel = block.first + c;
-  const int position = PositionOf(form, block.width, c);
+  const int position = PositionOf(form, block.width, c + block.Common(form));
   int32_t sum = 0;
   for (int row = 0; row < w.dims[2]; ++row) {
     for (int column = 0; column < w.dims[3]; ++column) {
       const int tap = row * w.dims[3] + column;
-      const int group = packed.is_column ? column : tap / form.group;
-      const int in_group = packed.is_column ? row : tap % form.group;
+      int group = packed.is_column ? column : tap / form.group;
+      int in_group = packed.is_column ? row : tap % form.group;
+      if (packed.window_columns != 0) {
+        group = row / 2 * packed.window_columns + column;
+        in_group = row % 2;
+      }
       const int32_t value = WeightAt(op, channel, row, column);
       PackWeight(packed, block, position, group, in_group, value);
       sum += value;
@@ -156,7 +160,9 @@ Status DepthwiseLoad(const KernelSetup& setup, void** shared) {
   const TensorView& w = op.Input(In::kWeights);
   const bool is_column = form.is_column && IsDepthwise3x3(op);
   const int taps = w.dims[2] * w.dims[3];
-  const int groups = is_column ? 3 : (taps + form.group - 1) / form.group;
+  const int window_columns = form.pairs_rows && PairsRows(op) ? w.dims[3] : 0;
+  int groups = is_column ? 3 : (taps + form.group - 1) / form.group;
+  if (window_columns != 0) groups = (w.dims[2] + 1) / 2 * window_columns;
   BlockLayout sizes(nullptr);
   LayOut(sizes, form, w.dims[0], groups);
   void* memory = AllocateBlock(sizes.bytes());
@@ -167,6 +173,7 @@ Status DepthwiseLoad(const KernelSetup& setup, void** shared) {
   packed.routines = &routines;
   packed.bytes = sizes.bytes();
   packed.is_column = is_column;
+  packed.window_columns = window_columns;
   packed.blocks = 0;
   for (int first = 0; first < w.dims[0]; ++packed.blocks) {
     const ChannelBlock block = MakeChannelBlock(first, w.dims[0], form.widest);

@@ -14,6 +14,11 @@ struct ChannelBlock {
   int first;
   int channels;
   int width;
+
+  /// Returns how many channels before them fill the registers, where the form lets blocks overlap.
+  [[nodiscard]] constexpr int Common(const DepthwiseForm& form) const {
+    return form.overlaps && first > 0 ? width - channels : 0;
+  }
 };
 
 /// Returns the block that begins at channel `first` if blocks are at most `widest` wide.
@@ -32,8 +37,9 @@ struct DepthwiseWeights {
   size_t bytes;
   int channels;
   int blocks;
-  int groups;      ///< of taps
-  bool is_column;  ///< see DepthwiseForm
+  int groups;          ///< of taps
+  bool is_column;      ///< see DepthwiseForm
+  int window_columns;  ///< as in DepthwiseCall
   uint8_t* weights;
   int32_t* bias;
   uint32_t* multiplier;  ///< bits of f32, or i32

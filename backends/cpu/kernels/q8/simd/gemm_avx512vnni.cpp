@@ -353,7 +353,7 @@ void Run(const GemmCall& whole) {
 
 }  // namespace
 
-const GemmRoutines kAvx512VnniGemmRoutines = {"avx512vnni", Run, WeightPlace, ChannelAt,
+const GemmRoutines kAvx512VnniGemmRoutines = {"avx512vnni",       Run,     WeightPlace, ChannelAt,
                                               /*signed_x=*/false, nullptr, nullptr};
 
 }  // namespace tenon::cpu::q8

@@ -94,7 +94,7 @@ void Run(const GemmCall& call) {
 
 }  // namespace
 
-const GemmRoutines kGenericGemmRoutines = {"generic", Run, WeightPlace, ChannelAt,
+const GemmRoutines kGenericGemmRoutines = {"generic",          Run,     WeightPlace, ChannelAt,
                                            /*signed_x=*/false, nullptr, nullptr};
 
 }  // namespace tenon::cpu::q8

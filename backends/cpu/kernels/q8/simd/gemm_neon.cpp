@@ -57,7 +57,12 @@ struct Widening {
 
 }  // namespace
 
-const GemmRoutines kNeonGemmRoutines = {"neon", Run<Widening>, WeightPlace, ChannelAt,
-                                        /*signed_x=*/true, nullptr, nullptr};
+const GemmRoutines kNeonGemmRoutines = {"neon",
+                                        Run<Widening>,
+                                        WeightPlace,
+                                        ChannelAt,
+                                        /*signed_x=*/true,
+                                        nullptr,
+                                        nullptr};
 
 }  // namespace tenon::cpu::q8

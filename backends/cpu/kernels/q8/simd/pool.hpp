@@ -9,6 +9,7 @@ namespace tenon::cpu::q8::TENON_Q8_ISA {
 template <int kCount>
 struct VectorOf {
   using Bytes [[gnu::vector_size(kCount)]] = int8_t;
+  using Words [[gnu::vector_size(kCount * 2)]] = int16_t;
   using Integers [[gnu::vector_size(kCount * 4)]] = int32_t;
   using Sums [[gnu::vector_size(kCount * 4)]] = uint32_t;  // unsigned sums wrap
 };
@@ -102,8 +103,10 @@ static void RequantizeSums(const PoolCall& call, const int32_t* sums, int count,
 static void RunSumPool(const PoolCall& call) {
   constexpr int kCount = 16;
   using Bytes = typename VectorOf<kCount>::Bytes;
+  using Words = typename VectorOf<kCount>::Words;
   using Integers = typename VectorOf<kCount>::Integers;
   using Sums = typename VectorOf<kCount>::Sums;
+  constexpr int kMostInWords = 255;  // bytes, whose sum is at least -32,640
   int32_t sums[kCount];
   if (call.channels < kCount) {
     for (int channel = 0; channel < call.channels; ++channel) {
@@ -118,12 +121,22 @@ static void RunSumPool(const PoolCall& call) {
   const Bytes flip = Bytes{} + static_cast<int8_t>(call.flip);
   ForEachRun<kCount>(call, [&](int channel) {
     Sums total = {};
+    Words words = {};
+    int in_words = 0;
+    const auto flush = [&] {
+      total += reinterpret_cast<Sums>(__builtin_convertvector(words, Integers));
+      words = Words{};
+      in_words = 0;
+    };
     ForEachTap(call, channel, [&](const uint8_t* tap) {
+      if (in_words == kMostInWords) flush();
       Bytes x;
       __builtin_memcpy(&x, tap, sizeof(x));
       x ^= flip;
-      total += reinterpret_cast<Sums>(__builtin_convertvector(x, Integers));
+      words += __builtin_convertvector(x, Words);
+      ++in_words;
     });
+    flush();
     __builtin_memcpy(sums, &total, sizeof(sums));
     RequantizeSums(call, sums, kCount, call.y + channel);
   });

@@ -12,7 +12,9 @@ namespace tenon::cpu::q8 {
 
 const ByteRoutines kAvx512ByteRoutines = {
     "avx512",
-    {/*vectors=*/4, /*group=*/4, /*is_byte=*/true, /*is_column=*/true, /*widest=*/64},
+    {/*vectors=*/4, /*group=*/4, /*is_byte=*/true, /*is_column=*/true, /*widest=*/64,
+     /*pairs_rows=*/false,
+     /*overlaps=*/false},
     avx512::RunDepthwise,
     /*depthwise_window=*/nullptr,
     avx512::RunLookup,
@@ -27,7 +29,9 @@ const ByteRoutines kAvx512ByteRoutines = {
 
 const ByteRoutines kAvx512VbmiByteRoutines = {
     "avx512",
-    {/*vectors=*/4, /*group=*/4, /*is_byte=*/true, /*is_column=*/true, /*widest=*/64},
+    {/*vectors=*/4, /*group=*/4, /*is_byte=*/true, /*is_column=*/true, /*widest=*/64,
+     /*pairs_rows=*/false,
+     /*overlaps=*/false},
     avx512::RunDepthwise,
     /*depthwise_window=*/nullptr,
     LookupByPermutation,

@@ -64,7 +64,9 @@ void RunDepthwise(const DepthwiseCall& call) {
 
 const ByteRoutines kGenericByteRoutines = {
     "generic",
-    {/*vectors=*/1, /*group=*/1, /*is_byte=*/false, /*is_column=*/false, /*widest=*/16},
+    {/*vectors=*/1, /*group=*/1, /*is_byte=*/false, /*is_column=*/false, /*widest=*/16,
+     /*pairs_rows=*/false,
+     /*overlaps=*/false},
     RunDepthwise,
     /*depthwise_window=*/nullptr,
     generic::RunLookup,

@@ -200,7 +200,9 @@ void RunInterleave(const uint8_t* const* planes, uint8_t* y, int count) {
 
 const ByteRoutines kNeonByteRoutines = {
     "neon",
-    {/*vectors=*/4, /*group=*/1, /*is_byte=*/false, /*is_column=*/false, /*widest=*/16},
+    {/*vectors=*/4, /*group=*/1, /*is_byte=*/false, /*is_column=*/false, /*widest=*/16,
+     /*pairs_rows=*/false,
+     /*overlaps=*/false},
     RunDepthwise,
     /*depthwise_window=*/nullptr,
     RunTableLookup,

@@ -185,6 +185,29 @@ TEST_CASE("Depthwise on bytes: 5x5, 1x1, dilated and one that is all padding's w
   });
 }
 
+TEST_CASE("Depthwise on bytes: windows whose rows are taken in pairs, at any width and padding") {
+  ForEachQuantizedSet([] {
+    Generator random(10);
+    for (int i = 0; i < 150; ++i) {
+      DepthwiseCase c = Case(Pick(random, 8, 70), 1, 1, 1, 0);
+      c.conv.w[2] = Pick(random, 2, 7);
+      c.conv.w[3] = 3 + 2 * (i % 3);
+      c.conv.attributes.strides[0] = Pick(random, 1, 3);
+      c.conv.attributes.strides[1] = Pick(random, 1, 2);
+      c.conv.attributes.dilations[0] = Pick(random, 1, 2);
+      for (int32_t& pad : c.conv.attributes.pads) pad = Pick(random, 0, 4);
+      do {
+        c.conv.x[2] = Pick(random, 1, 15);
+        c.conv.x[3] = Pick(random, 1, 24);
+      } while (!FitsIn(c.conv));
+      c.x = PickByteType(random);
+      c.y = PickByteType(random);
+      c.rounding = Pick(random, 0, 1) == 0 ? Rounding::kHalfEven : Rounding::kFixedPoint;
+      CheckAgreement(c, random);
+    }
+  });
+}
+
 TEST_CASE("Depthwise on bytes: one window in each image, as a stream's step has it") {
   ForEachQuantizedSet([] {
     Generator random(8);

@@ -68,6 +68,17 @@ TEST_CASE("Fast quantized matmul: large enough for several threads") {
   });
 }
 
+TEST_CASE("Fast quantized matmul: rows too deep for a block of a whole tile, or of one row") {
+  ForEachInstructions([] {
+    Generator random(5);
+    for (const int32_t depth : {2033, 2049, 2050, 2560, 4099, 12289, 12803}) {
+      for (const int32_t rows : {1, 3, 7, 14}) {
+        CheckEqual({rows, depth}, Pick(random, 1, 100), true, RandomGemmOptions(random), random);
+      }
+    }
+  });
+}
+
 TEST_CASE("Fast quantized matmul: factors, shifts and bias of any bits") {
   ForEachInstructions([] {
     Generator random(4);

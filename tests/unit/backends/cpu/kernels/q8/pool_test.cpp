@@ -109,6 +109,29 @@ TEST_CASE("Sums over images of bytes: any number of channels, both roundings") {
   });
 }
 
+TEST_CASE(
+    "Sums over images of bytes: more elements than sums of 16 bits hold, all of them extreme") {
+  ForEachQuantizedSet([] {
+    Generator random(7);
+    for (const int32_t byte : {0, 127, 128, 255}) {
+      for (const DType dtype : {DType::kI8, DType::kU8}) {
+        ByteOp op("cpu.quantized_reduce.bytes", "cpu.quantized_reduce.portable");
+        Tensor x(dtype, {1, 20, 33, 31}, Layout::kChannelsLast);
+        x.Set(std::vector<uint8_t>(x.count(), static_cast<uint8_t>(byte)));
+        op.AddInput(x);
+        op.AddOutput(dtype, {1, 20, 1, 1}, Layout::kRowMajor);
+        QuantizedReduceAttributes attributes;
+        attributes.reduce.axes_mask = (1 << 2) | (1 << 3);
+        attributes.reduce.keep_dims = 1;
+        attributes.x_zero_point = PickByte(dtype, random);
+        attributes.scale.scale = 0.0004F;
+        attributes.output = PickOutput(dtype, Rounding::kHalfEven, random);
+        CHECK(op.Agree<uint8_t>(attributes, 1));
+      }
+    }
+  });
+}
+
 TEST_CASE("Pools of bytes: refuse channels that are no neighbours") {
   Generator random(6);
   const PoolCase c = Whole(16, 4);
