@@ -101,7 +101,7 @@ void CheckQuantize(const Tensor& x, DType to, Layout y_layout, float scale, Roun
 TEST_CASE("Lookup of bytes: every byte, any length, both dtypes") {
   ForEachQuantizedSet([] {
     Generator random(1);
-    for (const int32_t count : {1, 63, 64, 65, 700, 40000}) {
+    for (const int32_t count : {1, 7, 8, 31, 32, 33, 63, 64, 65, 700, 40000}) {
       for (const DType dtype : {DType::kI8, DType::kU8}) {
         ByteOp op("cpu.lookup.bytes", "cpu.lookup.portable");
         op.AddInput(AllBytes(dtype, count));
