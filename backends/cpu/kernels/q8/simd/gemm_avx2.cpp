@@ -170,7 +170,7 @@ struct Sums {
   [[gnu::always_inline]] void Start(const TileCall& tile) {
 #pragma GCC unroll 6
     for (int i = 0; i < kPixels; ++i) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v) {
         of[i][v] = LoadSums(tile.start + i * tile.start_step + v * kLanes);
       }
@@ -185,7 +185,7 @@ struct Sums {
 #pragma GCC unroll 2
     for (int half = 0; half < 2; ++half) {
       __m256i pairs[kVectors];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v) {
         pairs[v] =
             LoadPairs(weights + v / 2 * kBlock * kDepthStep + half * 2 * kBlock + v % 2 * kBlock);
@@ -196,7 +196,7 @@ struct Sums {
         int32_t two;
         std::memcpy(&two, pixel + 4 * half, sizeof two);
         const __m256i both = _mm256_set1_epi32(two);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (int v = 0; v < kVectors; ++v) AddProducts(both, pairs[v], of[i][v]);
       }
     }
@@ -219,7 +219,7 @@ struct Sums {
     // Else the compiler keeps sums in memory for what comes after the loop.
 #pragma GCC unroll 6
     for (int i = 0; i < kPixels; ++i) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v) asm("" : "+x"(of[i][v]));
     }
   }
@@ -230,7 +230,7 @@ struct Sums {
   }
 
   [[gnu::always_inline]] void StorePixel(int i, int32_t* sums) const {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) {
       _mm256_store_si256(reinterpret_cast<__m256i*>(sums + v * kLanes), of[i][v]);
     }
@@ -240,7 +240,7 @@ struct Sums {
   template <EpilogueKind kKind>
   [[gnu::always_inline]] inline void Round(const GemmGroup& group, int place, int i,
                                            __m256i (&rounded)[kVectors], __m256i& unlike) const {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) {
       const int p = place + v * kLanes;
       rounded[v] = kKind == EpilogueKind::kHalfEven ? HalfEven(group, p, of[i][v])
@@ -263,12 +263,12 @@ struct Sums {
       __m256i second[kVectors];
       Round<kKind>(group, tile.place, i, first, unlike);
       if (next == i) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (int v = 0; v < kVectors; ++v) second[v] = first[v];
       } else {
         Round<kKind>(group, tile.place, next, second, unlike_next);
       }
-#pragma GCC unroll 2
+#pragma GCC unroll 4
       for (int v = 0; v < kVectors; v += 2) {
         const int odd = kVectors > 1 ? v + 1 : v;
         const __m256i bytes = tile.bounds->Pack(first[v], first[odd], second[v], second[odd]);
@@ -329,11 +329,25 @@ constexpr TilesFunction kNarrowTiles[kMostPixels] = {
 constexpr TilesFunction kWideTiles[kMostWidePixels] = {RunTiles<1, 4>, RunTiles<2, 4>,
                                                        RunTiles<3, 4>};
 
+/// For whole groups of one pixel: their weights are read in order.
+constexpr TilesFunction kGroupTiles[1] = {RunTiles<1, kMostWidth / kLanes>};
+
+/// Describes which tiles suit what is left of a group.
+struct TileChoice {
+  const TilesFunction* table;
+  int channels;
+};
+
+TileChoice ChooseTiles(int channels, int pixels) {
+  if (pixels == 1 && channels > kMostWidth - kBlock) return {kGroupTiles, kMostWidth};
+  if (pixels <= kMostWidePixels && channels > kBlock) return {kWideTiles, 2 * kBlock};
+  return {channels <= kLanes ? kNarrowTiles : kTiles, kBlock};
+}
+
 /// Computes the channels from the tile's place on for `pixels` pixels at `x` in tiles of about
 /// equal sizes.
-void RunPixels(const TileCall& tile, bool is_wide, int pixels, const int16_t* x, uint8_t* y) {
-  const bool is_narrow = tile.call->group->channels - tile.place <= kLanes;
-  const TilesFunction* table = is_wide ? kWideTiles : (is_narrow ? kNarrowTiles : kTiles);
+void RunPixels(const TileCall& tile, const TilesFunction* table, int pixels, const int16_t* x,
+               uint8_t* y) {
   const int tiles = (pixels + kMostPixels - 1) / kMostPixels;
   const int size = pixels / tiles;
   const int larger = pixels % tiles;
@@ -350,14 +364,13 @@ void RunChannels(const TileCall& whole, int pixels, const int16_t* x, uint8_t* y
   const int y_bytes = kind == EpilogueKind::kSums || kind == EpilogueKind::kFloats ? 4 : 1;
   TileCall tile = whole;
   while (tile.place < group.width) {
-    const bool is_wide = pixels <= kMostWidePixels && group.channels - tile.place > kBlock;
-    RunPixels(tile, is_wide, pixels, x, y);
-    const int done = is_wide ? 2 * kBlock : kBlock;
-    tile.place += done;
-    tile.weights += done * kDepthStep;
-    tile.start += done;
-    y += int64_t{done} * y_bytes;
-    if (tile.sums != nullptr) tile.sums += done;
+    const TileChoice choice = ChooseTiles(group.channels - tile.place, pixels);
+    RunPixels(tile, choice.table, pixels, x, y);
+    tile.place += choice.channels;
+    tile.weights += choice.channels * kDepthStep;
+    tile.start += choice.channels;
+    y += int64_t{choice.channels} * y_bytes;
+    if (tile.sums != nullptr) tile.sums += choice.channels;
   }
 }
 
