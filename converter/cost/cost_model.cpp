@@ -4,6 +4,7 @@
 #include <string>
 
 #include "backends/cpu/caps/cpu_caps.hpp"
+#include "backends/cpu/caps/kernel_work.hpp"
 #include "backends/fpga/codegen/predict_op.hpp"
 #include "runtime/base/round_up.hpp"
 #include "runtime/ops/host/op_host_row.hpp"
@@ -206,11 +207,13 @@ AnalyticCostModel::AnalyticCostModel(const Board& board, int threads) : threads_
 OpTime AnalyticCostModel::TimeOf(const Graph& graph, const Op& op, const Unit& unit) const {
   const OpCallView view(graph, op);
   if (unit.accelerator) return AcceleratorTime(graph, op, unit, view.call());
-  const OpWork work = GetOpHostRow(op.kind).work(view.call());
+  OpWork work = GetOpHostRow(op.kind).work(view.call());
   const double threads = std::max(1, std::min(threads_, unit.threads));
   OpTime time;
   time.fixed = TimeAtRate(StartOf(op, unit), 1e6);
   time.bytes = work.bytes_read + work.bytes_written;
+  const int64_t own = cpu::OwnProducts(op.kernel.c_str(), view.call());
+  if (own >= 0) work.multiply_accumulates = own;
   if (work.multiply_accumulates > 0) {
     time.compute = TimeAtRate(static_cast<double>(work.multiply_accumulates),
                               MultiplyAccumulateRate(graph, op, unit) * threads);

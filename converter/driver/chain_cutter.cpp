@@ -105,11 +105,14 @@ Result<const Fitted*> ChainCutter::CompileCut(const Graph& cut, const MemorySpli
 
 Result<Fitted> ChainCutter::Cut(const CutOptions& options, int64_t arena_bytes) {
   const CompileOptions as_cut = AsCut(options.compile);
-  const auto measure = [&](const Graph& cut, const MemorySplit& chains) -> Result<int64_t> {
+  const auto measure = [&](const Graph& cut, const MemorySplit& chains) -> Result<MeasuredCut> {
     TENON_ASSIGN_OR_RETURN(const Fitted* fitted, CompileCut(cut, chains, options, as_cut));
-    if (IsTooSlow(*fitted, options.most_time) || HasTooManyTiles(*fitted)) return kTooSlow;
+    const Picoseconds time = fitted->compiled.time.after;
+    if (IsTooSlow(*fitted, options.most_time) || HasTooManyTiles(*fitted)) {
+      return MeasuredCut(kTooSlow, time);
+    }
     const int64_t packed = arena_bytes > 0 ? 0 : PackedBytes(fitted->compiled.graph);
-    return fitted->compiled.arena.bytes + packed;
+    return MeasuredCut(fitted->compiled.arena.bytes + packed, time);
   };
   Graph cut;
   TENON_ASSIGN_OR_RETURN(const MemoryFit fit,

@@ -115,18 +115,28 @@ class PatchPlanner {
 struct MemoryFit {
   MemorySplit split;
   int64_t measured_bytes = 0;  ///< result of `measure` for the chosen graph
+  int64_t predicted_time = 0;  ///< likewise
   int tries = 0;
 };
 
-/// Returns the bytes that the fully converted graph, cut like this, needs; kTooSlow if it takes too
-/// long.
-using MeasureMemory = std::function<Result<int64_t>(const Graph& graph, const MemorySplit& split)>;
 inline constexpr int64_t kTooSlow = INT64_MAX;
+
+/// Is what the fully converted graph, cut like this, needs.
+struct MeasuredCut {
+  int64_t bytes = 0;  ///< kTooSlow if it takes too long
+  int64_t time = 0;   ///< picoseconds, as predicted for the kernels that will run; 0: not known
+
+  MeasuredCut(int64_t of_bytes, int64_t of_time = 0) : bytes(of_bytes), time(of_time) {}
+};
+using MeasureMemory =
+    std::function<Result<MeasuredCut>(const Graph& graph, const MemorySplit& split)>;
 
 /// What is wanted of all that needs at most the limit.
 enum class Wanted : uint8_t {
-  kFirst,     ///< the first that is found
-  kCheapest,  ///< the cheapest: targets between one that fits and the next are tried too
+  kFirst,  ///< the first that is found
+  /// The fastest, and of those that are predicted to take equally long the cheapest: targets
+  /// between one that fits and the next are tried too, and some below that no limit changes.
+  kCheapest,
 };
 
 /// Cuts the graph until `measure` returns at most `limit_bytes`, lowering the target by the excess

@@ -21,14 +21,17 @@ class Fitter {
     if (!split.fits) return false;
     Graph candidate = planner_.graph();
     TENON_RETURN_IF_ERROR(planner_.Apply(candidate));
-    TENON_ASSIGN_OR_RETURN(last_, measure_(candidate, split));
+    TENON_ASSIGN_OR_RETURN(const MeasuredCut measured, measure_(candidate, split));
+    last_ = measured.bytes;
+    if (fit_.tries == 0) uncut_time_ = measured.time;
     ++fit_.tries;
     ++tries_;
     ++(last_ == kTooSlow ? slow_ : fast_);
     if (last_ > limit_) fails_.insert(target);
-    if (IsBest(split)) {
+    if (IsBest(split, measured)) {
       target_ = split.target_bytes;
       fit_.measured_bytes = last_;
+      fit_.predicted_time = measured.time;
       fit_.split = std::move(split);
       best_ = std::move(candidate);
     }
@@ -49,7 +52,11 @@ class Fitter {
     return fails == fails_.end() ? uncut : std::min(*fails, uncut);
   }
   [[nodiscard]] bool WantsCheapest() const { return wanted_ == Wanted::kCheapest; }
-  [[nodiscard]] int64_t least() const { return fit_.measured_bytes; }
+  /// Returns true if what is kept is predicted to take much longer than the uncut graph.
+  [[nodiscard]] bool IsSlow() const {
+    constexpr int64_t kMostSlower = 16;  // a 16th
+    return fit_.predicted_time > uncut_time_ + uncut_time_ / kMostSlower;
+  }
   /// Returns true if plans have been found and all but the first, of the uncut graph, were too
   /// slow.
   [[nodiscard]] bool OnlyWholeIsFastEnough() const { return slow_ > 0 && fast_ <= 1; }
@@ -77,11 +84,12 @@ class Fitter {
   }
 
  private:
-  [[nodiscard]] bool IsBest(const MemorySplit& split) const {
+  [[nodiscard]] bool IsBest(const MemorySplit& split, const MeasuredCut& measured) const {
     if (fit_.tries == 1) return true;
     const bool both_fit = Fits() && last_ <= limit_;
-    if (WantsCheapest() && both_fit) return split.cost < fit_.split.cost;
-    return last_ < fit_.measured_bytes;
+    if (!WantsCheapest() || !both_fit) return last_ < fit_.measured_bytes;
+    if (measured.time != fit_.predicted_time) return measured.time < fit_.predicted_time;
+    return split.cost < fit_.split.cost;
   }
 
   const MeasureMemory& measure_;
@@ -94,6 +102,7 @@ class Fitter {
   Graph best_;
   MemoryFit fit_;
   int64_t last_ = 0;
+  int64_t uncut_time_ = 0;
   CutInto into_ = CutInto::kPatches;
   int tries_ = 0;
   int slow_ = 0;
@@ -155,6 +164,19 @@ Status MakeCheaper(Fitter& fitter) {
   return {};
 }
 
+/// Tries targets that no limit changes: finer cuts may leave faster kernels to the ops than coarser
+/// ones do, and what is found within less memory is to be found within more.
+Status TryFiner(Fitter& fitter, int64_t uncut, int64_t limit_bytes) {
+  constexpr int64_t kSixteenths[] = {8, 6, 4};
+  for (const int64_t sixteenths : kSixteenths) {
+    if (!fitter.WantsCheapest() || !fitter.Fits() || !fitter.IsSlow()) break;
+    const int64_t target = uncut * sixteenths / 16;
+    if (target > limit_bytes || fitter.Tried(target)) continue;
+    TENON_RETURN_IF_ERROR(fitter.Try(target).status());
+  }
+  return {};
+}
+
 /// Takes the limit as target, then lowers it by the excess and at least by this share, as long as
 /// there are plans.
 Status AimAtLimit(Fitter& fitter, int64_t limit_bytes, int most_tries, int64_t least_share) {
@@ -186,6 +208,7 @@ Result<MemoryFit> FitMemory(PatchPlanner& planner, Graph& cut, int64_t limit_byt
   TENON_RETURN_IF_ERROR(AimAtLimit(fitter, limit_bytes, most_tries, kOfPatches));
   if (!fitter.Fits()) TENON_RETURN_IF_ERROR(SearchSmallest(fitter, limit_bytes, most_tries));
   TENON_RETURN_IF_ERROR(MakeCheaper(fitter));
+  TENON_RETURN_IF_ERROR(TryFiner(fitter, planner.UnsplitPeak(), limit_bytes));
   if (fitter.Fits() || !planner.MayMakeTiles()) return fitter.Finish(cut);
   fitter.MakeTiles();
   constexpr int64_t kOfTiles = 256;  // they differ little from each other

@@ -224,7 +224,8 @@ Status Run(const char* path, const Settings& settings) {
   int64_t ports = 0;
   for (const Graph::Port& port : graph.inputs()) ports += graph.tensor(port.tensor).ByteSize();
   for (const Graph::Port& port : graph.outputs()) ports += graph.tensor(port.tensor).ByteSize();
-  TENON_ASSIGN_OR_RETURN(const int64_t whole, MeasureWith(settings.measure)(graph, {}));
+  TENON_ASSIGN_OR_RETURN(const MeasuredCut measured, MeasureWith(settings.measure)(graph, {}));
+  const int64_t whole = measured.bytes;
   TENON_ASSIGN_OR_RETURN(const Fitted fitted, Fit(graph, settings, settings.limit));
   std::printf("%s: inputs and outputs %lld, arena %lld -> %lld (%.3f)\n", path,
               static_cast<long long>(ports), static_cast<long long>(whole),

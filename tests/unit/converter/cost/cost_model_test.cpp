@@ -68,6 +68,20 @@ TEST_CASE("AnalyticCostModel: a CPU does bias and activation after the product")
   CHECK_FALSE(time.measured);
 }
 
+TEST_CASE("AnalyticCostModel: Winograd's kernel has products and transforms of its own") {
+  Graph graph = Parse(R"(input %x: f32[1,16,8,7]
+const %w: f32[32,16,3,3] = random(1)
+%y = conv(%x, %w) {pads=[1,1,1,1]}
+output %y
+)");
+  Op& op = graph.MutableOp(graph.tensor(graph.FindTensor("y")).producer);
+  op.kernel = "cpu.conv.vector";
+  const auto time = [&] { return AnalyticCostModel().TimeOf(graph, op, RoundUnit("cpu")); };
+  CHECK(time().compute == int64_t{8 * 7} * 32 * 16 * 9 * 1000);
+  op.kernel = "cpu.conv.vector_winograd";
+  CHECK(time().compute == int64_t{36 * 4} * (16 * 32 + 24 * (16 + 32)) * 1000);  // 2 x 2 tiles
+}
+
 TEST_CASE("AnalyticCostModel: with DSP kernels a copy starts sooner than what prepares weights") {
   constexpr std::string_view kCopied = R"(graph g
 input %x: f32[4,6]

@@ -67,9 +67,9 @@ struct MeasuredArena {
 
 /// For FitMemory.
 [[nodiscard]] inline MeasureMemory MeasureWith(const MeasureOptions& options) {
-  return [options](const Graph& graph, const MemorySplit&) -> Result<int64_t> {
+  return [options](const Graph& graph, const MemorySplit&) -> Result<MeasuredCut> {
     TENON_ASSIGN_OR_RETURN(const MeasuredArena measured, PlaceGraph(graph, options));
-    return measured.arena.bytes;
+    return MeasuredCut(measured.arena.bytes);
   };
 }
 

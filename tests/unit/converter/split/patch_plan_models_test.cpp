@@ -35,7 +35,7 @@ int64_t PortBytes(const Graph& graph) {
 int64_t Arena(const Graph& graph) {
   const auto bytes = MeasureWith({})(graph, {});
   if (!bytes.ok()) FAIL(bytes.error().message);
-  return *bytes;
+  return bytes->bytes;
 }
 
 /// Cuts the model until its arena, with the kernels that a conversion takes, is at most `limit`;
@@ -126,9 +126,9 @@ TEST_CASE("Model arenas: the smallest of every model is below its unsplit one, o
     REQUIRE(unsplit.ok());
     const auto fit = FitMemory(fitted, 0, {}, MeasureWith(lean));
     REQUIRE(fit.ok());
-    CHECK((fit->split.chains.empty() ? fit->measured_bytes == *unsplit
-                                     : fit->measured_bytes < *unsplit));
-    MESSAGE(name << ": " << *unsplit << " -> " << fit->measured_bytes);
+    CHECK((fit->split.chains.empty() ? fit->measured_bytes == unsplit->bytes
+                                     : fit->measured_bytes < unsplit->bytes));
+    MESSAGE(name << ": " << unsplit->bytes << " -> " << fit->measured_bytes);
     const auto inputs = test::RandomInputs(graph, 5);
     CHECK(test::OutputsOf(fitted, inputs) == test::OutputsOf(graph, inputs));
   }

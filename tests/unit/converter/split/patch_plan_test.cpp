@@ -383,8 +383,9 @@ TEST_CASE("Memory plan: the same graph gives the same plan") {
 TEST_CASE("Memory fit: aims lower until what is measured fits") {
   Graph graph = Hourglass(1);
   constexpr int64_t kOverhead = 1000;  // workspaces, say, that no estimate knows of
-  const MeasureMemory measure = [](const Graph& candidate, const MemorySplit&) -> Result<int64_t> {
-    return PortableArena(candidate) + kOverhead;
+  const MeasureMemory measure = [](const Graph& candidate,
+                                   const MemorySplit&) -> Result<MeasuredCut> {
+    return MeasuredCut(PortableArena(candidate) + kOverhead);
   };
   const int64_t limit = kImage + kOverhead;
   const auto fit = FitMemory(graph, limit, {}, measure);
@@ -397,8 +398,9 @@ TEST_CASE("Memory fit: aims lower until what is measured fits") {
 
 TEST_CASE("Memory fit: an impossible limit leaves the graph that needs least") {
   Graph graph = Hourglass(1);
-  const MeasureMemory measure = [](const Graph& candidate, const MemorySplit&) -> Result<int64_t> {
-    return PortableArena(candidate);
+  const MeasureMemory measure = [](const Graph& candidate,
+                                   const MemorySplit&) -> Result<MeasuredCut> {
+    return MeasuredCut(PortableArena(candidate));
   };
   Graph smallest = graph;
   const auto least = FitMemory(smallest, 0, {}, measure);
@@ -414,8 +416,8 @@ TEST_CASE("Memory fit: comes close to the smallest target that is not too slow")
   Graph graph = Hourglass(1);
   const int64_t smallest = SmallestTarget(graph, {});
   const int64_t fast = smallest + smallest * 27 / 64;
-  const MeasureMemory measure = [&](const Graph&, const MemorySplit& split) -> Result<int64_t> {
-    return split.target_bytes < fast ? kTooSlow : split.target_bytes;
+  const MeasureMemory measure = [&](const Graph&, const MemorySplit& split) -> Result<MeasuredCut> {
+    return MeasuredCut(split.target_bytes < fast ? kTooSlow : split.target_bytes);
   };
   const auto fit = FitMemory(graph, 0, {}, measure);
   REQUIRE(fit.ok());
@@ -428,8 +430,8 @@ TEST_CASE("Memory fit: the cheapest that fits is cut for nearly the largest targ
   const int64_t smallest = SmallestTarget(Hourglass(1), {});
   const int64_t limit = 2 * smallest;
   const int64_t fits_below = smallest + smallest / 2;
-  const MeasureMemory measure = [&](const Graph&, const MemorySplit& split) -> Result<int64_t> {
-    return split.target_bytes <= fits_below ? limit : limit + 1;
+  const MeasureMemory measure = [&](const Graph&, const MemorySplit& split) -> Result<MeasuredCut> {
+    return MeasuredCut(split.target_bytes <= fits_below ? limit : limit + 1);
   };
   const auto target_of = [&](Wanted wanted) {
     Graph graph = Hourglass(1);
@@ -444,9 +446,30 @@ TEST_CASE("Memory fit: the cheapest that fits is cut for nearly the largest targ
   CHECK(cheapest > fits_below - smallest / 8);
 }
 
+TEST_CASE("Memory fit: of what fits the fastest as predicted, whatever it costs by the prices") {
+  // Finer cuts leave a faster kernel to the ops, as Winograd's.
+  const Graph whole = Hourglass(1);
+  const int64_t uncut = PatchPlanner(whole, {}).UnsplitPeak();
+  const int64_t fast_below = uncut * 7 / 16;
+  REQUIRE(SmallestTarget(whole, {}) < uncut / 4);
+  const MeasureMemory measure = [&](const Graph&, const MemorySplit& split) -> Result<MeasuredCut> {
+    if (split.chains.empty()) return MeasuredCut(uncut, 100);
+    return MeasuredCut(split.estimated_peak, split.target_bytes <= fast_below ? 110 : 200);
+  };
+  for (int64_t eighths = 4; eighths < 8; ++eighths) {
+    CAPTURE(eighths);
+    Graph graph = whole;
+    const int64_t limit = uncut * eighths / 8;
+    const auto fit = FitMemory(graph, limit, {}, measure, Wanted::kCheapest);
+    REQUIRE(fit.ok());
+    CHECK(fit->measured_bytes <= limit);
+    CHECK(fit->predicted_time == 110);
+  }
+}
+
 TEST_CASE("Memory fit: what is known as the smallest does not stand for larger targets") {
   const MeasureMemory measure = [](const Graph&, const MemorySplit& split) {
-    return Result<int64_t>(split.estimated_peak);
+    return Result<MeasuredCut>(split.estimated_peak);
   };
   MemorySplitOptions options;
   options.work_budget = 500;  // it finds little of what there is
@@ -462,7 +485,7 @@ TEST_CASE("Memory fit: what is known as the smallest does not stand for larger t
 
 TEST_CASE("Memory fit: an error of the conversion comes through") {
   Graph graph = Hourglass(1);
-  const MeasureMemory measure = [](const Graph&, const MemorySplit&) -> Result<int64_t> {
+  const MeasureMemory measure = [](const Graph&, const MemorySplit&) -> Result<MeasuredCut> {
     return InputError("no kernel");
   };
   const auto fit = FitMemory(graph, 1, {}, measure);

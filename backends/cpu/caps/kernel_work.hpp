@@ -1,0 +1,14 @@
+// How much kernels compute, where that is not what the op's row counts: for predictions of time.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/ops/op_row.hpp"
+
+namespace tenon::cpu {
+
+/// Returns the multiply-accumulates of the kernel that plans call `name`, with what takes as long
+/// beside them; -1: as the op's row counts.
+[[nodiscard]] int64_t OwnProducts(const char* name, const OpCall& call);
+
+}  // namespace tenon::cpu
