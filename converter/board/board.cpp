@@ -44,6 +44,10 @@ void ReadRates(ObjectReader& reader, Unit& unit) {
                   unit.portable_multiply_accumulates_per_second);
   reader.Optional("depthwise_multiply_accumulates_per_second",
                   unit.depthwise_multiply_accumulates_per_second);
+  reader.Optional("depthwise_products_per_output", unit.depthwise_products_per_output);
+  reader.Optional("depthwise_products_per_row", unit.depthwise_products_per_row);
+  CheckRates(reader, "depthwise_products_per_output", unit.depthwise_products_per_output);
+  CheckRates(reader, "depthwise_products_per_row", unit.depthwise_products_per_row);
   CheckRates(reader, "multiply_accumulates_per_second", unit.multiply_accumulates_per_second);
   CheckRates(reader, "depthwise_multiply_accumulates_per_second",
              unit.depthwise_multiply_accumulates_per_second);
@@ -70,6 +74,7 @@ void ReadUnit(ObjectReader& reader, Unit& unit) {
   reader.Optional("runs_from", unit.runs_from);
   reader.Optional("port_bytes_per_second", unit.port_bytes_per_second);
   reader.Optional("cache_bytes_per_thread", unit.cache_bytes_per_thread);
+  reader.Optional("cache_bytes_per_second", unit.cache_bytes_per_second);
   reader.Optional("shared_cache_bytes", unit.shared_cache_bytes);
   reader.Optional("shared_cache_bytes_per_second", unit.shared_cache_bytes_per_second);
   reader.OptionalObject("accelerator", [&](ObjectReader& object) {
@@ -96,6 +101,11 @@ void ReadUnit(ObjectReader& reader, Unit& unit) {
                 "has a 'depthwise_fraction' that is not above 0 and at most 1");
   reader.FailIf(unit.port_bytes_per_second < 0, "has a 'port_bytes_per_second' below 0");
   reader.FailIf(unit.cache_bytes_per_thread < 0, "has 'cache_bytes_per_thread' below 0");
+  reader.FailIf(unit.cache_bytes_per_second < 0 ||
+                    (unit.cache_bytes_per_second > 0 &&
+                     (unit.cache_bytes_per_thread == 0 || unit.shared_cache_bytes == 0)),
+                "has a 'cache_bytes_per_second' below 0, or without 'cache_bytes_per_thread' and "
+                "'shared_cache_bytes'");
   reader.FailIf(unit.shared_cache_bytes < 0 || unit.shared_cache_bytes_per_second < 0 ||
                     (unit.shared_cache_bytes > 0) != (unit.shared_cache_bytes_per_second > 0),
                 "must have both 'shared_cache_bytes' and 'shared_cache_bytes_per_second', above 0, "

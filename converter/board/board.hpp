@@ -42,6 +42,10 @@ struct Unit {
   double depthwise_fraction = 1;
   /// Rates of depthwise convolutions, by dtype name, where that fraction does not hold.
   std::map<std::string, double> depthwise_multiply_accumulates_per_second = {};
+  /// What each output, and each row of 16 channels of outputs, costs beside its taps, in
+  /// multiply-accumulates of a depthwise convolution, by dtype name.
+  std::map<std::string, double> depthwise_products_per_output = {};
+  std::map<std::string, double> depthwise_products_per_row = {};
   /// The last cache before memory, as one thread finds it: what is used again in the next run stays
   /// there as far as it fits, and is read and written at this rate. 0: none.
   int64_t shared_cache_bytes = 0;
@@ -57,6 +61,8 @@ struct Unit {
   /// Cache that each thread has of its own: an op that touches less takes no part of the bandwidth
   /// that threads share. 0: none.
   int64_t cache_bytes_per_thread = 0;
+  /// At which it is read and written; 0: as the last cache.
+  double cache_bytes_per_second = 0;
   /// Of a unit whose segments are code that one start runs; none: kernels run op by op.
   std::optional<Accelerator> accelerator = {};
 

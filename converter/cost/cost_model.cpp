@@ -74,6 +74,19 @@ double RateOf(const std::map<std::string, double>& rates, DType dtype) {
   return rate == rates.end() ? 0.0 : rate->second;
 }
 
+/// Returns what a depthwise convolution costs beside its taps, in multiply-accumulates. Each image
+/// of one position is one call for all of its channels.
+double BesideTaps(const Graph& graph, const Op& op, const Unit& unit) {
+  constexpr int64_t kChannels = 16;
+  if (!IsDepthwise(graph, op)) return 0;
+  const DType dtype = graph.tensor(op.inputs[0]).dtype;
+  const Shape& y = graph.tensor(op.outputs[0]).shape;
+  if (y[2] * y[3] == 1) return 0;
+  const int64_t rows = y[0] * y[2] * CeilDiv<int64_t>(y[1], kChannels);
+  return RateOf(unit.depthwise_products_per_output, dtype) * static_cast<double>(y.Elements()) +
+         RateOf(unit.depthwise_products_per_row, dtype) * static_cast<double>(rows);
+}
+
 /// Returns the rate of one thread.
 double MultiplyAccumulateRate(const Graph& graph, const Op& op, const Unit& unit) {
   const auto& rates = unit.multiply_accumulates_per_second;
@@ -105,21 +118,24 @@ double ShareInMemory(const Unit& unit, int64_t footprint) {
 /// from constants, of which memory gives `constant_rate` a second, or as the port where that is 0.
 Picoseconds TakeCached(const Graph& graph, const Unit& unit, int64_t constants,
                        double constant_rate, int64_t& bytes) {
-  const double cache = unit.shared_cache_bytes_per_second;
+  const double last = unit.shared_cache_bytes_per_second;
   const double constants_far = ShareInMemory(unit, graph.ConstantBytesAtMost());
   const double others_far = ShareInMemory(unit, bytes);
   const auto others = static_cast<double>(bytes - constants);
+  const bool is_near =
+      unit.cache_bytes_per_second > 0 && bytes - constants <= unit.cache_bytes_per_thread;
+  const double others_rate = is_near ? unit.cache_bytes_per_second : last;
   const auto of_constants = static_cast<double>(constants);
   double far = others * others_far;
-  double near = others * (1 - others_far) + of_constants * (1 - constants_far);
-  Picoseconds time = 0;
+  Picoseconds time = TimeAtRate(others * (1 - others_far), others_rate) +
+                     TimeAtRate(of_constants * (1 - constants_far), last);
   if (constant_rate > 0) {
-    time = TimeAtRate(of_constants * constants_far, constant_rate);
+    time += TimeAtRate(of_constants * constants_far, constant_rate);
   } else {
     far += of_constants * constants_far;
   }
   bytes = static_cast<int64_t>(far);
-  return time + TimeAtRate(near, cache);
+  return time;
 }
 
 /// Returns the rate of one thread.
@@ -215,8 +231,9 @@ OpTime AnalyticCostModel::TimeOf(const Graph& graph, const Op& op, const Unit& u
   const int64_t own = cpu::OwnProducts(op.kernel.c_str(), view.call());
   if (own >= 0) work.multiply_accumulates = own;
   if (work.multiply_accumulates > 0) {
-    time.compute = TimeAtRate(static_cast<double>(work.multiply_accumulates),
-                              MultiplyAccumulateRate(graph, op, unit) * threads);
+    time.compute =
+        TimeAtRate(static_cast<double>(work.multiply_accumulates) + BesideTaps(graph, op, unit),
+                   MultiplyAccumulateRate(graph, op, unit) * threads);
   }
   // A matrix unit applies bias and activation of a convolution in its epilogue.
   const bool on_the_way_out = work.multiply_accumulates > 0 &&

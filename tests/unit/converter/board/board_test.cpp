@@ -299,6 +299,10 @@ TEST_CASE("ParseBoard: a unit's figures and op kinds are checked") {
                "rate for i8 of 0 or less in 'portable_multiply_accumulates_per_second'");
   CheckRefused(with_unit("depthwise_multiply_accumulates_per_second", {{"i8", 0}}),
                "rate for i8 of 0 or less in 'depthwise_multiply_accumulates_per_second'");
+  CheckRefused(with_unit("depthwise_products_per_output", {{"i8", -1}}),
+               "'depthwise_products_per_output'");
+  CheckRefused(with_unit("depthwise_products_per_row", {{"byte", 1}}), "unknown dtype 'byte'");
+  CheckRefused(with_unit("cache_bytes_per_second", 1e9), "'cache_bytes_per_second'");
   CheckRefused(with_unit("shared_cache_bytes", 1024), "'shared_cache_bytes_per_second'");
   CheckRefused(with_unit("shared_cache_bytes_per_second", -1e9), "'shared_cache_bytes_per_second'");
   CheckRefused(with_unit("moved_elements_per_second", -1), "'moved_elements_per_second'");
