@@ -60,6 +60,9 @@ void AddDepthwise(const Context& context, const ConvAttributes& conv) {
   CostTerms& terms = context.terms;
   terms.model += one_window ? " window" : " depthwise";
   terms.Add("pixels", pixels);
+  // Instruction sets without registers of 64 bytes take 16 channels at a time.
+  const int64_t blocks = CeilDiv<int64_t>(y.dims[1], kChannelStep);
+  terms.Add("pixel_blocks", one_window ? 0.0 : pixels * static_cast<double>(blocks));
   terms.Add("pixel_vectors", pixels * vectors);
   terms.Add("tap_vectors", pixels * vectors * static_cast<double>(taps));
 }

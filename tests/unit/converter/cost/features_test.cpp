@@ -210,6 +210,7 @@ TEST_CASE("Products of bytes go four deep and sixteen channels wide") {
 TEST_CASE("A depthwise convolution of bytes is a model of its own") {
   const Terms terms = QuantizedConvTerms(96, 96, 96);
   CHECK(terms.model == "cpu.quantized_conv.portable depthwise");
+  CHECK(terms.amounts.at("pixel_blocks") == 49 * 6);
   CHECK(terms.amounts.at("pixel_vectors") == 49 * 2);
   CHECK(terms.amounts.at("tap_vectors") == 49 * 2 * 3);
 }
@@ -226,6 +227,7 @@ TEST_CASE(
   };
   const Terms window = of_height(5);
   CHECK(window.model == "cpu.quantized_conv.portable window");
+  CHECK(window.amounts.at("pixel_blocks") == 0);
   CHECK(window.amounts.at("pixel_vectors") == 3);
   CHECK(window.amounts.at("tap_vectors") == 3 * 5);
   CHECK(of_height(6).model == "cpu.quantized_conv.portable depthwise");
