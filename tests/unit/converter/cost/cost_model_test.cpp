@@ -8,22 +8,10 @@
 #include <utility>
 
 #include "converter/cost/simulated_board.hpp"
-#include "converter/ir/text.hpp"
+#include "tests/unit/converter/cost/round_unit.hpp"
 
 namespace tenon::converter {
 namespace {
-
-Graph Parse(std::string_view text) {
-  Result<Graph> graph = ParseGraph(text);
-  REQUIRE_MESSAGE(graph.ok(), graph.error().message);
-  return std::move(*graph);
-}
-
-const Op& ProducerOf(const Graph& graph, std::string_view tensor) {
-  const TensorId id = graph.FindTensor(tensor);
-  REQUIRE(id != kNone);
-  return graph.op(graph.tensor(id).producer);
-}
 
 Board Load(const char* name) {
   Result<Board> board = LoadBoard(name);
@@ -31,32 +19,6 @@ Board Load(const char* name) {
   return std::move(*board);
 }
 
-/// A unit of round figures: 1 GMAC/s and 1 G elementary ops/s, so that one is 1000 ps.
-Unit RoundUnit(const char* kind) {
-  Unit unit;
-  unit.name = "unit";
-  unit.backend = "cpu";
-  unit.kind = kind;
-  unit.threads = 4;
-  unit.launch_overhead_us = 0.5;
-  unit.multiply_accumulates_per_second = {{"f32", 1e9}};
-  unit.elementary_ops_per_second = 1e9;
-  return unit;
-}
-
-OpTime TimeOf(std::string_view text, std::string_view tensor, const Unit& unit, int threads = 1) {
-  const Graph graph = Parse(text);
-  return AnalyticCostModel(threads).TimeOf(graph, ProducerOf(graph, tensor), unit);
-}
-
-// 4 x 8 outputs of 6 multiply-accumulates, with bias and relu.
-constexpr std::string_view kProduct = R"(graph g
-input %x: f32[4,6]
-const %w: f32[6,8] = random(1)
-const %b: f32[8] = random(2)
-%y = matmul(%x, %w, %b) {activation=relu}
-output %y
-)";
 constexpr Picoseconds kMatMulTime = 4 * 8 * 6 * 1000;
 constexpr Picoseconds kBiasAndRelu = 4 * 8 * (1 + 4) * 1000;
 
@@ -235,46 +197,6 @@ output %depthwise
   CHECK(TimeOf(kConvolutions, "depthwise", unit).compute == taps * 2);
   unit.depthwise_multiply_accumulates_per_second = {{"f32", 0.25e9}};
   CHECK(TimeOf(kConvolutions, "depthwise", unit).compute == taps * 4);
-}
-
-TEST_CASE(
-    "AnalyticCostModel: a depthwise convolution's outputs and rows cost what the board says") {
-  constexpr std::string_view kConvolutions = R"(graph g
-input %x: f32[2,20,5,6]
-const %d: f32[20,1,3,3] = random(1)
-const %e: f32[20,1,3,4] = random(2)
-%depthwise = conv(%x, %d) {group=20}
-%one = conv(%depthwise, %e) {group=20}
-output %one
-)";
-  Unit unit = RoundUnit("cpu");
-  const auto compute = [&](std::string_view name) {
-    return TimeOf(kConvolutions, name, unit).compute;
-  };
-  const Picoseconds taps = compute("depthwise");
-  const Picoseconds of_one = compute("one");
-  unit.depthwise_products_per_output = {{"f32", 7}};
-  CHECK(compute("depthwise") == taps + Picoseconds{2} * 20 * 3 * 4 * 7 * 1000);
-  unit.depthwise_products_per_row = {{"f32", 50}};
-  // 20 channels are two blocks of 16.
-  CHECK(compute("depthwise") ==
-        taps + Picoseconds{2} * 20 * 3 * 4 * 7 * 1000 + Picoseconds{2} * 3 * 2 * 50 * 1000);
-  CHECK(compute("one") == of_one);
-}
-
-TEST_CASE("AnalyticCostModel: operands that a core's own cache holds come at its rate") {
-  Unit unit = RoundUnit("cpu");
-  unit.multiply_accumulates_per_second = {{"f32", 1e15}};
-  unit.elementary_ops_per_second = 1e15;
-  unit.shared_cache_bytes = 1 << 20;
-  unit.shared_cache_bytes_per_second = 1e9;  // a byte takes 1 ns
-  const int64_t constants = 4 * (48 + 8);
-  const int64_t others = 4 * (24 + 32);
-  unit.cache_bytes_per_second = 2e9;
-  unit.cache_bytes_per_thread = others;
-  CHECK(TimeOf(kProduct, "y", unit).compute == constants * 1000 + others * 500);
-  unit.cache_bytes_per_thread = others - 1;
-  CHECK(TimeOf(kProduct, "y", unit).compute == (constants + others) * 1000);
 }
 
 TEST_CASE("AnalyticCostModel: what the last cache has room for comes at its rate") {

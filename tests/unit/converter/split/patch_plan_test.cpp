@@ -383,9 +383,8 @@ TEST_CASE("Memory plan: the same graph gives the same plan") {
 TEST_CASE("Memory fit: aims lower until what is measured fits") {
   Graph graph = Hourglass(1);
   constexpr int64_t kOverhead = 1000;  // workspaces, say, that no estimate knows of
-  const MeasureMemory measure = [](const Graph& candidate,
-                                   const MemorySplit&) -> Result<MeasuredCut> {
-    return MeasuredCut(PortableArena(candidate) + kOverhead);
+  const MeasureMemory measure = [](const Graph& cut, const MemorySplit&) -> Result<MeasuredCut> {
+    return MeasuredCut(PortableArena(cut) + kOverhead);
   };
   const int64_t limit = kImage + kOverhead;
   const auto fit = FitMemory(graph, limit, {}, measure);
@@ -398,9 +397,8 @@ TEST_CASE("Memory fit: aims lower until what is measured fits") {
 
 TEST_CASE("Memory fit: an impossible limit leaves the graph that needs least") {
   Graph graph = Hourglass(1);
-  const MeasureMemory measure = [](const Graph& candidate,
-                                   const MemorySplit&) -> Result<MeasuredCut> {
-    return MeasuredCut(PortableArena(candidate));
+  const MeasureMemory measure = [](const Graph& cut, const MemorySplit&) -> Result<MeasuredCut> {
+    return MeasuredCut(PortableArena(cut));
   };
   Graph smallest = graph;
   const auto least = FitMemory(smallest, 0, {}, measure);
@@ -444,27 +442,6 @@ TEST_CASE("Memory fit: the cheapest that fits is cut for nearly the largest targ
   const int64_t cheapest = target_of(Wanted::kCheapest);
   CHECK(cheapest <= fits_below);
   CHECK(cheapest > fits_below - smallest / 8);
-}
-
-TEST_CASE("Memory fit: of what fits the fastest as predicted, whatever it costs by the prices") {
-  // Finer cuts leave a faster kernel to the ops, as Winograd's.
-  const Graph whole = Hourglass(1);
-  const int64_t uncut = PatchPlanner(whole, {}).UnsplitPeak();
-  const int64_t fast_below = uncut * 7 / 16;
-  REQUIRE(SmallestTarget(whole, {}) < uncut / 4);
-  const MeasureMemory measure = [&](const Graph&, const MemorySplit& split) -> Result<MeasuredCut> {
-    if (split.chains.empty()) return MeasuredCut(uncut, 100);
-    return MeasuredCut(split.estimated_peak, split.target_bytes <= fast_below ? 110 : 200);
-  };
-  for (int64_t eighths = 4; eighths < 8; ++eighths) {
-    CAPTURE(eighths);
-    Graph graph = whole;
-    const int64_t limit = uncut * eighths / 8;
-    const auto fit = FitMemory(graph, limit, {}, measure, Wanted::kCheapest);
-    REQUIRE(fit.ok());
-    CHECK(fit->measured_bytes <= limit);
-    CHECK(fit->predicted_time == 110);
-  }
 }
 
 TEST_CASE("Memory fit: what is known as the smallest does not stand for larger targets") {
