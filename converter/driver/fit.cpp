@@ -216,6 +216,15 @@ Error WithOtherWays(Error refused, const Graph& graph, const CompileOptions& opt
   return refused;
 }
 
+/// Returns how large workspaces may make the arena: for the fastest program within a limit that was
+/// asked for, as large as that limit.
+Result<int64_t> BytesForWorkspaces(const Fitted& fitted, const CompileOptions& options,
+                                   const SplitOptions& split) {
+  if (!split.limit_asked || options.objective != Objective::kLatency) return 0;
+  TENON_ASSIGN_OR_RETURN(const int64_t beside, BytesBesideArena(fitted.compiled, options.board()));
+  return options.board().ArenaSpace()->usable_bytes() - beside;
+}
+
 }  // namespace
 
 Result<Fitted> CompileToFit(const Graph& graph, const CompileOptions& options,
@@ -226,7 +235,8 @@ Result<Fitted> CompileToFit(const Graph& graph, const CompileOptions& options,
   }
   TENON_ASSIGN_OR_RETURN(Fitted fitted, std::move(found));
   if (fitted.compiled.schedule.workers.empty()) {
-    GrowWorkspaces(fitted.compiled.graph, fitted.compiled.arena);
+    TENON_ASSIGN_OR_RETURN(const int64_t most, BytesForWorkspaces(fitted, options, split));
+    GrowWorkspaces(fitted.compiled.graph, fitted.compiled.arena, most);
   }
   return fitted;
 }

@@ -26,9 +26,9 @@ struct Gap {
   int64_t bytes = 0;
 };
 
-/// Returns the largest piece of the workspace's arena that is free during its only step, where its
-/// own bytes count as free; of equal ones the first.
-Gap LargestGap(const ArenaPlan& arena, const PlannedStorage& workspace) {
+/// Returns the largest piece of the workspace's arena, of which `end` bytes may be used, that is
+/// free during its only step, where its own bytes count as free; of equal ones the first.
+Gap LargestGap(const ArenaPlan& arena, const PlannedStorage& workspace, int64_t end) {
   std::vector<std::pair<int64_t, int64_t>> taken;
   for (const PlannedStorage& storage : arena.storages) {
     if (storage.workspace_of == workspace.workspace_of || storage.arena != workspace.arena ||
@@ -37,7 +37,6 @@ Gap LargestGap(const ArenaPlan& arena, const PlannedStorage& workspace) {
     }
     taken.emplace_back(storage.offset, storage.offset + storage.bytes);
   }
-  const int64_t end = ArenaBytes(arena, workspace.arena);
   taken.emplace_back(end, end);
   std::sort(taken.begin(), taken.end());
   Gap largest = {workspace.offset, workspace.bytes};
@@ -51,7 +50,7 @@ Gap LargestGap(const ArenaPlan& arena, const PlannedStorage& workspace) {
 
 }  // namespace
 
-int64_t GrowWorkspaces(Graph& graph, ArenaPlan& arena) {
+int64_t GrowWorkspaces(Graph& graph, ArenaPlan& arena, int64_t most_bytes) {
   std::unordered_map<OpId, size_t> storages;
   for (size_t i = 0; i < arena.storages.size(); ++i) {
     if (arena.storages[i].workspace_of != kNone) storages[arena.storages[i].workspace_of] = i;
@@ -66,12 +65,19 @@ int64_t GrowWorkspaces(Graph& graph, ArenaPlan& arena) {
     storage.first_step = storage.last_step = static_cast<int64_t>(step);
     if (found != storages.end()) storage = arena.storages[found->second];
     if (wanted <= storage.bytes) continue;
-    const Gap gap = LargestGap(arena, storage);
+    const int64_t end = ArenaBytes(arena, storage.arena);
+    Gap gap = LargestGap(arena, storage, end);
+    if (gap.bytes < wanted && most_bytes > end && arena.arenas.empty()) {
+      gap = LargestGap(arena, storage, most_bytes / kStorageAlignment * kStorageAlignment);
+    }
     // Kernels that can run without a workspace are faster only with all of it.
     if (gap.bytes <= storage.bytes || (storage.bytes == 0 && gap.bytes < wanted)) continue;
     storage.offset = gap.offset;
     storage.bytes = std::min(wanted, gap.bytes);
     graph.MutableOp(id).workspace_bytes = storage.bytes;
+    if (arena.arenas.empty()) {
+      arena.bytes = std::max(arena.bytes, PaddedBytes(storage.offset + storage.bytes));
+    }
     if (found != storages.end()) {
       arena.storages[found->second] = storage;
     } else {

@@ -90,6 +90,24 @@ TEST_CASE("GrowWorkspaces: gives ops what their kernels like where the arena has
   }
 }
 
+TEST_CASE("GrowWorkspaces: lets the arena grow as far as it may, and no further than is wanted") {
+  Case made = InLeast(std::string("graph g") + kConvs + "output %z\n");
+  const int64_t before = made.arena.bytes;
+  Case wide = InLeast(std::string("graph g") + kConvs + "output %z\n");
+  GrowWorkspaces(made.located.graph, made.arena, before + 100);
+  CHECK(made.arena.bytes > before);
+  CHECK(made.arena.bytes <= before + 100);
+  CheckApart(made.arena);
+  GrowWorkspaces(wide.located.graph, wide.arena, 1 << 20);
+  CHECK(wide.arena.bytes > before + 100);
+  CHECK(wide.arena.bytes < 1 << 20);
+  CheckApart(wide.arena);
+  const Graph& graph = wide.located.graph;
+  for (const OpId id : graph.OpOrder()) {
+    CHECK(graph.op(id).workspace_bytes == BytesOf(graph, graph.op(id), /*least=*/false));
+  }
+}
+
 TEST_CASE("GrowWorkspaces: leaves the arena as it is where it is full") {
   Case made = InLeast(std::string("graph g") + kConvs + "output %z\n");
   const int64_t before = made.arena.bytes;
