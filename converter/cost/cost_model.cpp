@@ -1,9 +1,12 @@
 #include "converter/cost/cost_model.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "backends/cpu/caps/cpu_caps.hpp"
+#include "backends/cpu/caps/dsp_caps.hpp"
 #include "backends/cpu/caps/kernel_work.hpp"
 #include "backends/fpga/codegen/predict_op.hpp"
 #include "runtime/base/round_up.hpp"
@@ -87,6 +90,18 @@ double BesideTaps(const Graph& graph, const Op& op, const Unit& unit) {
          RateOf(unit.depthwise_products_per_row, dtype) * static_cast<double>(rows);
 }
 
+/// Returns how many multiply-accumulates take the time of one: Winograd's products are four for
+/// six. Where the op's workspace (0: not known yet) has no room for them, it may grow later
+/// (GrowWorkspaces): measured in patches of ResNet-8, about half of these convolutions have room
+/// then.
+double WorkOfProduct(const Graph& graph, const Op& op) {
+  const KernelCaps* caps = CpuCapsOf(op);
+  if (caps == nullptr || std::string_view(caps->id) != "cpu.quantized_conv.dsp_winograd") return 1;
+  const OpCallView view(graph, op);
+  const size_t bytes = op.workspace_bytes > 0 ? static_cast<size_t>(op.workspace_bytes) : SIZE_MAX;
+  return cpu::dsp::WinogradPassOf(view.call(), bytes).tiles > 0 ? 1.5 : 1.2;
+}
+
 /// Returns the rate of one thread.
 double MultiplyAccumulateRate(const Graph& graph, const Op& op, const Unit& unit) {
   const auto& rates = unit.multiply_accumulates_per_second;
@@ -103,7 +118,8 @@ double MultiplyAccumulateRate(const Graph& graph, const Op& op, const Unit& unit
     const double own = RateOf(unit.depthwise_multiply_accumulates_per_second, dtype);
     return own > 0 ? own : rate * unit.depthwise_fraction;
   }
-  return unit.kind == "cpu" ? rate * ShareOfColumns(graph, op) : rate;
+  if (unit.kind != "cpu") return rate;
+  return rate * ShareOfColumns(graph, op) * WorkOfProduct(graph, op);
 }
 
 /// Returns the share of `footprint` bytes, all of which every run uses, that the unit's last cache

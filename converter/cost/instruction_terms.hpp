@@ -44,6 +44,8 @@ bool HeliumMatMul(const Context& context);
 bool HeliumBinary(const Context& context);
 bool DspConv(const Context& context);
 bool DspDepthwise(const Context& context);
+bool DspFirst(const Context& context);
+bool DspWinograd(const Context& context);
 bool DspMatMul(const Context& context);
 bool DspBinary(const Context& context);
 bool Pool(const Context& context);

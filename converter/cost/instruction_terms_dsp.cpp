@@ -35,7 +35,7 @@ class ConvCounts {
     is_signed_ = kind == Kind::kDoubled && output.zero_point != output.min;
     const bool copies = context_.operands.kernel().ends_with("_in_place");
     if (copies && !cpu::dsp::KeepsInputs(call_, context_.facts.workspace_bytes)) return false;
-    if (kind == Kind::kDoubled && IsQuadwise(copies)) {
+    if (kind != Kind::kAny && IsQuadwise(copies)) {
       AddQuads(copies);
       return true;
     }
@@ -74,10 +74,9 @@ class ConvCounts {
     const int64_t room = static_cast<int64_t>(context_.facts.workspace_bytes) -
                          depth_ * kQuad * static_cast<int64_t>(sizeof(int16_t));
     if (room < (copies ? pixels * g_.inputs : 0)) return false;
-    constexpr int kWorthAPass = 12;
     const int64_t passes = CeilDiv<int64_t>(g_.out_extent[0], band_.rows) *
                            CeilDiv<int64_t>(g_.out_extent[1], band_.columns) * g_.images;
-    return pixels < kWorthAPass * (passes - 1);
+    return cpu::dsp::QuadsPay(pixels, passes, band_.steps);
   }
 
   void AddQuads(bool copies) const {

@@ -114,31 +114,41 @@ int64_t TapsInside(const ConvGeometry& g, int axis, int64_t output) {
 }
 
 /// Windows of which each is read where it lies; over the input part by part.
-void AddWindows(const Context& context, const ConvGeometry& g) {
-  context.terms.model += " windows";
-  int64_t rows = 0;   // runs of taps, of all outputs of an image
-  int64_t pairs = 0;  // rounds of them: two taps, or the one that is left
+void AddWindows(const Context& context, const ConvGeometry& g, Kind kind) {
+  const bool in_place = context.operands.kernel().ends_with("_in_place");
+  if (in_place) context.terms.model += " windows";
+  const OpCall& call = context.call();
+  const bool is_whole = kind != Kind::kAny && call.Input(In::kMultiplier).dims[0] != 1 &&
+                        call.HasInput(In::kBias) && g.inputs % kChannels == 0;
+  int64_t rows[2] = {};    // runs of taps, of all outputs of an image, and those that go by pairs
+  int64_t pixels[2] = {};  // outputs likewise
+  int64_t pairs = 0;       // their rounds: two taps, or the one that is left
   int64_t taps = 0;
   for (int64_t i = 0; i < g.out_extent[0]; ++i) {
     const int64_t height = TapsInside(g, 0, i);
     for (int64_t j = 0; j < g.out_extent[1]; ++j) {
       const int64_t width = TapsInside(g, 1, j);
-      if (height == 0 || width == 0) continue;
       const bool is_column = g.kernel[1] == 1;
-      rows += is_column ? 1 : height;
-      pairs += is_column ? CeilDiv<int64_t>(height, 2) : height * CeilDiv<int64_t>(width, 2);
+      const int64_t of_row = is_column ? height : width;
+      const bool by_pairs = !is_whole || of_row > cpu::dsp::kMostWindowTaps;
+      ++pixels[by_pairs ? 1 : 0];
+      if (height == 0 || width == 0) continue;
+      const int64_t count = is_column ? 1 : height;
+      rows[by_pairs ? 1 : 0] += count;
+      if (by_pairs) pairs += count * CeilDiv<int64_t>(of_row, 2);
       taps += height * width;
     }
   }
-  const int64_t quads = CeilDiv<int64_t>(g.inputs, kChannels);
+  const int64_t quads = CeilDiv<int64_t>(g.inputs, kChannels) * g.images;
   context.Add("rows", int64_t{g.images} * g.out_extent[0]);
   context.Add("pixels", g.Pixels());
-  context.Add("quads", quads * g.Pixels());
-  context.Add("quad_rows", quads * g.images * rows);
-  context.Add("quad_pairs", quads * g.images * pairs);
-  context.Add("quad_taps", quads * g.images * taps);
-  if (!context.operands.kernel().ends_with("_in_place")) return;
-  const OpCall& call = context.call();
+  context.Add("quads", quads * pixels[0]);
+  context.Add("quad_rows", quads * rows[0]);
+  context.Add("pair_quads", quads * pixels[1]);
+  context.Add("pair_rows", quads * rows[1]);
+  context.Add("quad_pairs", quads * pairs);
+  context.Add("quad_taps", quads * taps);
+  if (!in_place) return;
   const int64_t parts = int64_t{g.images} * CeilDiv(g.out_extent[0], cpu::InPlaceNewRows(call));
   const auto row_bytes = static_cast<int64_t>(cpu::InPlaceRowBytes(call));
   context.Add("parts", parts);
@@ -159,7 +169,7 @@ bool DspDepthwise(const Context& context) {
   context.Add("factors", call.Input(In::kMultiplier).Elements());
   const bool is_signed = kind == Kind::kDoubled && output.zero_point != output.min;
   if (!cpu::dsp::HasDepthwisePlanes(call)) {
-    AddWindows(context, g);
+    AddWindows(context, g, kind);
   } else if (kind == Kind::kDoubled && HasPairs(context)) {
     AddPairs(context, g, is_signed);
   } else {

@@ -23,6 +23,10 @@ constexpr int64_t kPassBytes = 8192;
 constexpr int kLeastPassPixels = 4;
 /// Depthwise: so many outputs go through at once, if they are of several rows.
 constexpr int kLinesPixels = 48;
+/// Depthwise: of so few outputs 3x3 windows are read where they lie. What widened rows and weights
+/// take for each four channels is as much as so many windows; more of it without pairs of rows.
+constexpr int64_t kWindowsPixels = 6;
+constexpr int64_t kWindowsPixelsHalfEven = 24;
 /// Windows of no more elements are gathered: the runs of their rows are too short.
 constexpr int kSmallWindow = 64;
 /// Padding and dilation can make a window reach much further than there is memory: no more inputs
@@ -179,6 +183,13 @@ bool IsThreeByThree(const OpCall& conv, int32_t stride) {
   return true;
 }
 
+/// Whether the kernel that reads windows where they lie takes them, whatever their size.
+bool HasPlainWindows(const OpCall& conv) {
+  const TensorView& w = conv.Input(In::kWeights);
+  return conv.Input(In::kX).dtype == DType::kI8 && w.dtype == DType::kI8 &&
+         !conv.HasInput(In::kWeightsZeroPoint) && w.dims[0] >= kDepthwisePlanes;
+}
+
 /// A few pixels of inputs, of one row.
 int64_t LeastBytesOfInputs(const OpCall& conv) {
   const ConvBand band = BandWithoutPass(conv);
@@ -218,8 +229,13 @@ Reason ConvSupports(const OpCall& call) {
 }
 
 bool HasDepthwisePlanes(const OpCall& conv) {
-  const int32_t stride = conv.AttributesAs<ConvAttributes>().strides[0];
-  return stride <= 2 && IsThreeByThree(conv, stride);
+  const auto& attributes = conv.AttributesAs<QuantizedConvAttributes>();
+  const int32_t stride = attributes.conv.strides[0];
+  if (stride > 2 || !IsThreeByThree(conv, stride)) return false;
+  const bool is_even = attributes.output.rounding == Rounding::kHalfEven;
+  const TensorView& y = conv.Output();
+  const int64_t few = is_even ? kWindowsPixelsHalfEven : kWindowsPixels;
+  return int64_t{y.dims[2]} * y.dims[3] > few || !HasPlainWindows(conv);
 }
 
 DepthwisePlanes DepthwisePlanesOf(const OpCall& conv, size_t workspace_bytes) {
@@ -262,12 +278,19 @@ Reason DepthwiseSupports(const OpCall& call) {
     return "windows larger than the DSP kernel takes";
   const DepthwisePlanes planes = DepthwisePlanesOf(call, 0);
   if (HalvesOf(planes.rows, planes.row_halves, 1) > kMostHalves) return kReachesTooFar;
-  if (HasDepthwisePlanes(call)) return nullptr;
-  const bool is_plain = call.Input(In::kX).dtype == DType::kI8 && w.dtype == DType::kI8 &&
-                        !call.HasInput(In::kWeightsZeroPoint) && w.dims[0] >= kDepthwisePlanes;
-  if (!is_plain) {
-    return "windows of u8, of weights with zero points or of fewer than 4 channels must be 3x3";
-  }
+  if (HasDepthwisePlanes(call) || HasPlainWindows(call)) return nullptr;
+  return "windows of u8, of weights with zero points or of fewer than 4 channels must be 3x3";
+}
+
+Reason DepthwisePlanesSupports(const OpCall& call) {
+  if (const Reason reason = DepthwiseSupports(call)) return reason;
+  if (!HasDepthwisePlanes(call)) return "windows that are read where they lie";
+  return nullptr;
+}
+
+Reason DepthwiseWindowsSupports(const OpCall& call) {
+  if (const Reason reason = DepthwiseSupports(call)) return reason;
+  if (HasDepthwisePlanes(call)) return "3x3 windows, whose rows are widened";
   return nullptr;
 }
 

@@ -50,12 +50,46 @@ struct ConvBand {
 /// workspace.
 [[nodiscard]] ConvBand ConvBandOf(const OpCall& conv, size_t workspace_bytes);
 
+/// Returns true if four outputs at a time over all pixels of a pointwise convolution, each of which
+/// has `steps` times four inputs, cost less than two at a time in that many passes.
+[[nodiscard]] constexpr bool QuadsPay(int64_t pixels, int64_t passes, int64_t steps) {
+  // Instructions for each four outputs: what stands around them and their weights, and a pixel's
+  // inputs, which are widened again.
+  return 3 * steps * pixels < passes * (250 + 15 * steps) - (110 + 20 * steps);
+}
+
+/// Is the number of pairs of pixels that a Winograd pass has at most: they are listed on the stack.
+inline constexpr int kMostWinogradPairs = 32;
+
+/// Says how a convolution of three rows of taps is computed two rows of outputs (a tile) at a time,
+/// with four products for six (winograd.hpp). A pass is `tiles` times `columns` columns, of which
+/// column i is paired with column i + `half`. The workspace contains [inputs: for each tile four
+/// sums of its rows] [weights of two outputs] [a pixel of padding].
+struct WinogradPass {
+  int tiles;  ///< 0: not even one fits
+  int columns;
+  int half;
+  int row_halves;  ///< elements of a sum of rows
+  size_t x_bytes;
+  size_t w_bytes;
+  size_t padding_bytes;
+
+  [[nodiscard]] size_t Bytes() const { return x_bytes + w_bytes + padding_bytes; }
+};
+/// Cuts a convolution that WinogradSupports accepts: passes are as large as fits and pays.
+[[nodiscard]] WinogradPass WinogradPassOf(const OpCall& conv, size_t workspace_bytes);
+
 /// Is the number of channels of a depthwise convolution that are computed at once.
 inline constexpr int kDepthwisePlanes = 4;
 
-/// Returns true for 3x3 windows with steps of 1 or 2, whose rows of x are widened into planes;
-/// others are read where they lie and need no workspace (depthwise_windows.cpp).
+/// Returns true for 3x3 windows with steps of 1 or 2, whose rows of x are widened into planes,
+/// unless the outputs are very few; others are read where they lie and need no workspace
+/// (depthwise_windows.cpp).
 [[nodiscard]] bool HasDepthwisePlanes(const OpCall& conv);
+
+/// Is how many taps of a row of such windows go at once, where channels are in fours and have
+/// biases and factors of their own.
+inline constexpr int kMostWindowTaps = 7;
 
 /// Describes the workspace: for each of these channels `rows` widened rows of x.
 struct DepthwisePlanes {
@@ -72,6 +106,9 @@ struct DepthwisePlanes {
 
 /// Accepts convolutions of bytes with as many outputs as inputs, each in a group of its own.
 [[nodiscard]] Reason DepthwiseSupports(const OpCall& call);
+/// Those with HasDepthwisePlanes, and the others.
+[[nodiscard]] Reason DepthwisePlanesSupports(const OpCall& call);
+[[nodiscard]] Reason DepthwiseWindowsSupports(const OpCall& call);
 [[nodiscard]] size_t DepthwiseWorkspaceBytes(const OpCall& call, int threads);
 [[nodiscard]] size_t DepthwiseLeastWorkspaceBytes(const OpCall& call);
 
@@ -79,6 +116,22 @@ struct DepthwisePlanes {
 [[nodiscard]] Reason ConvSupports(const OpCall& call);
 [[nodiscard]] size_t ConvWorkspaceBytes(const OpCall& call, int threads);
 [[nodiscard]] size_t ConvLeastWorkspaceBytes(const OpCall& call);
+
+/// Is how many words a row of a window has at most that FirstSupports accepts.
+inline constexpr int kMostWindowWords = 8;
+/// Accepts convolutions of i8 with one group, few channels and few outputs, in fours: their windows
+/// are read where they lie. The workspace contains [weights of four outputs] [a window].
+[[nodiscard]] Reason FirstSupports(const OpCall& call);
+[[nodiscard]] int64_t FirstWeightHalves(const OpCall& call);
+[[nodiscard]] size_t FirstBytes(const OpCall& call);
+/// Is at least what other kernels need, which run those whose factors are of no usual size.
+[[nodiscard]] size_t FirstWorkspaceBytes(const OpCall& call, int threads);
+
+/// Accepts convolutions of i8 with one group, an even number of outputs and steps of 1, whose
+/// windows have three rows, and outputs of two rows and more. With little workspace they run as
+/// others do.
+[[nodiscard]] Reason WinogradSupports(const OpCall& call);
+[[nodiscard]] size_t WinogradWorkspaceBytes(const OpCall& call, int threads);
 
 /// Accepts one constant matrix of i8 for all batches. The workspace contains a widened row of a.
 [[nodiscard]] Reason MatMulSupports(const OpCall& call);

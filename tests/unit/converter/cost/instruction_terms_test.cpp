@@ -70,31 +70,51 @@ TEST_CASE("Instructions: a pool counts its windows' pixels inside x by blocks of
   CHECK(amounts.at("block_rows") == 6 * 2);
 }
 
-/// A depthwise convolution of 10 channels on 4 rows of `width` pixels, to as many.
-std::map<std::string, double> WindowsOf(int width, const char* window, const char* pads) {
-  const std::string image = "i8[1,10,4," + std::to_string(width) + "] channels_last";
-  const std::string text = "graph g\ninput %x: " + image + "\nconst %w: i8[10,1," + window +
-                           "] = random(1)\nconst %m: f32[1] = [0.5]\n%y: " + image +
-                           " = quantized_conv(%x, %w, _, %m) {group=10, pads=" + pads +
-                           ", to=i8} @cpu/cpu.quantized_conv.dsp_depthwise\noutput %y\n";
+/// A depthwise convolution of `channels` channels on 4 rows of `width` pixels, to as many. With
+/// biases and factors of their own, four channels go at once.
+std::map<std::string, double> WindowsOf(int channels, int width, const char* window,
+                                        const char* pads) {
+  const std::string count = std::to_string(channels);
+  const std::string image = "i8[1," + count + ",4," + std::to_string(width) + "] channels_last";
+  const std::string text = "graph g\ninput %x: " + image + "\nconst %w: i8[" + count + ",1," +
+                           window + "] = random(1)\nconst %m: f32[" + count +
+                           "] = random(2)\nconst %b: i32[" + count + "] = splat(0)\n%y: " + image +
+                           " = quantized_conv(%x, %w, %b, %m) {group=" + count + ", pads=" + pads +
+                           ", to=i8} @cpu/cpu.quantized_conv.dsp_depthwise_windows\noutput %y\n";
   const auto terms = TermsOf(text, {});
   REQUIRE(terms);
-  CHECK(terms->model == "cpu.quantized_conv.dsp_depthwise float windows");
+  CHECK(terms->model == "cpu.quantized_conv.dsp_depthwise_windows float");
   return AmountsOf(*terms);
 }
 
 TEST_CASE("Instructions: depthwise windows count the taps inside x, by pairs of a row") {
-  const auto amounts = WindowsOf(2, "2,3", "[1,1,0,1]");
+  const auto amounts = WindowsOf(10, 2, "2,3", "[1,1,0,1]");
   CHECK(amounts.at("pixels") == 8);
-  CHECK(amounts.at("quads") == 8 * 3);       // three words of channels
-  CHECK(amounts.at("quad_rows") == 14 * 3);  // of the first two outputs a row is outside
+  CHECK(amounts.at("pair_quads") == 8 * 3);  // three words of channels
+  CHECK(amounts.at("pair_rows") == 14 * 3);  // of the first two outputs a row is outside
   CHECK(amounts.at("quad_taps") == 28 * 3);
   CHECK(amounts.at("quad_pairs") == 14 * 3);
+  CHECK(amounts.count("quads") == 0);
+}
+
+TEST_CASE("Instructions: depthwise windows of channels in fours have rows of taps") {
+  const auto amounts = WindowsOf(12, 2, "2,3", "[1,1,0,1]");
+  CHECK(amounts.at("quads") == 8 * 3);
+  CHECK(amounts.at("quad_rows") == 14 * 3);
+  CHECK(amounts.at("quad_taps") == 28 * 3);
+  CHECK(amounts.count("quad_pairs") == 0);
+}
+
+TEST_CASE("Instructions: depthwise windows of channels in fours go by pairs in long rows") {
+  const auto amounts = WindowsOf(8, 12, "1,9", "[0,4,0,4]");
+  CHECK(amounts.at("quads") == 4 * 6 * 2);  // of 5, 6 and 7 taps at both ends
+  CHECK(amounts.at("pair_rows") == 4 * 6 * 2);
+  CHECK(amounts.at("quad_pairs") == 4 * (2 * 4 + 4 * 5) * 2);
 }
 
 TEST_CASE("Instructions: depthwise windows of one column are one row of taps") {
-  const auto amounts = WindowsOf(1, "4,1", "[2,0,1,0]");
-  CHECK(amounts.at("quad_rows") == 4 * 3);
+  const auto amounts = WindowsOf(10, 1, "4,1", "[2,0,1,0]");
+  CHECK(amounts.at("pair_rows") == 4 * 3);
   CHECK(amounts.at("quad_taps") == (2 + 3 + 4 + 3) * 3);
   CHECK(amounts.at("quad_pairs") == (1 + 2 + 2 + 2) * 3);
 }

@@ -89,17 +89,14 @@ size_t QuadBytes(const Outputs& outputs) {
 bool IsQuadwise(const Geometry& g, const ConvBand& band, const Outputs& outputs,
                 const Widening& widening, size_t workspace_bytes, bool copies) {
   if (band.mode != ConvMode::kPixels || band.steps < 1 || widening.flip != 0) return false;
-  if (!outputs.IsSimple() || !IsDoubled(outputs.kind) || outputs.count % kQuadOutputs != 0) {
-    return false;
-  }
+  if (!outputs.IsSimple() || outputs.count % kQuadOutputs != 0) return false;
   const int64_t pixels = int64_t{g.images} * g.out_extent[0] * g.out_extent[1];
   const int64_t room =
       static_cast<int64_t>(workspace_bytes) - static_cast<int64_t>(QuadBytes(outputs));
   if (room < (copies ? pixels * g.channels : 0)) return false;
-  constexpr int kWorthAPass = 12;  // pixels
   const int of_rows = (g.out_extent[0] - 1) / band.rows + 1;
   const int of_columns = (g.out_extent[1] - 1) / band.columns + 1;
-  return pixels < kWorthAPass * (int64_t{g.images} * of_rows * of_columns - 1);
+  return QuadsPay(pixels, int64_t{g.images} * of_rows * of_columns, band.steps);
 }
 
 /// Serves convolutions that satisfy IsQuadwise. `w` is a buffer for the weights of four outputs.
@@ -116,9 +113,7 @@ void RunQuads(const Geometry& g, const Outputs& outputs, const Widening& widenin
     WidenQuads(outputs.w + ptrdiff_t{first} * outputs.depth, outputs.depth, gemm.steps, w);
     for (int i = 0; i < kQuadOutputs; ++i) {
       gemm.bias[i] = rescale.bias == nullptr ? 0 : static_cast<uint32_t>(rescale.bias[first + i]);
-      const ptrdiff_t place = (first + i) * rescale.step;
-      gemm.requantizer[i].Set(rescale.multiplier[place], rescale.shift[place],
-                              rescale.output.zero_point);
+      gemm.requantizer[i].Set(rescale, first + i);
     }
     for (int image = 0; image < g.images; ++image) {
       gemm.x = g.x + image * g.x_image;

@@ -10,7 +10,6 @@
 #include "backends/cpu/caps/dsp_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/operands.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/depthwise_rows.hpp"
-#include "backends/cpu/kernels/cortex_m/simd/dsp/depthwise_windows.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/inputs.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/kernels.hpp"
 #include "runtime/ops/attributes.hpp"
@@ -237,23 +236,16 @@ class Depthwise {
 
 Status DepthwiseCheck(const KernelSetup& setup) {
   const OpCall& op = setup.op;
-  if (const Reason reason = DepthwiseSupports(op)) return Status(StatusCode::kUnsupported, reason);
+  if (const Reason reason = DepthwisePlanesSupports(op))
+    return Status(StatusCode::kUnsupported, reason);
   TENON_ENSURE(HasDenseChannels(op.Input(In::kX)) && HasDenseChannels(op.Output()), kUnsupported,
                "the DSP convolution takes channels that are neighbours in memory");
-  if (!HasDepthwisePlanes(op)) {
-    TENON_ENSURE(op.Input(In::kWeights).strides[0] == 1, kUnsupported,
-                 "the DSP depthwise convolution takes weights with channels last");
-  }
   return cortex_m::CheckOperands(op, setup.workspace_bytes, DepthwiseLeastWorkspaceBytes(op));
 }
 
 Status DepthwiseRun(const KernelCall& call) {
   if (cortex_m::IsEmpty(call.op.Output())) return OkStatus();
-  if (!HasDepthwisePlanes(call.op)) {
-    RunDepthwiseWindows(call.op);
-  } else if (!RunsDepthwisePairs(call)) {
-    Depthwise(call).Run();
-  }
+  if (!RunsDepthwisePairs(call)) Depthwise(call).Run();
   return OkStatus();
 }
 

@@ -1,13 +1,16 @@
 // Computes depthwise convolutions of which each window is read where it lies: for each output
 // pixel four channels at a time, a word of x and one of weights for each tap. Nothing is prepared
 // for rows or channels, so that a window whose output is a single pixel, as a stream has in each
-// step, costs little more than its products.
+// step, costs little more than its products. Channels in fours, with factors of their own, go to
+// RunWindow, unless rows have many taps.
 #include "backends/cpu/kernels/cortex_m/simd/dsp/depthwise_windows.hpp"
 
 #include <cstddef>
 #include <cstdint>
 
+#include "backends/cpu/kernels/cortex_m/operands.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/inputs.hpp"
+#include "backends/cpu/kernels/cortex_m/simd/dsp/kernels.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/requantize.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/widen.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/words.hpp"
@@ -149,6 +152,18 @@ class Windows {
         kind_(RequantizeKindOf(rescale_, g_.outputs)),
         w_(op.Input(In::kWeights)) {
     taps_.less = WideningOfX(op, false).less;
+    const bool is_float = kind_ == RequantizeKind::kFloat;
+    is_whole_ = kind_ != RequantizeKind::kAny && rescale_.step == 1 && rescale_.bias != nullptr &&
+                g_.channels % kChannels == 0;
+    window_.less = taps_.less;
+    window_.bias = rescale_.bias;
+    window_.factors = rescale_.multiplier;
+    if (is_float) window_.factors = rescale_.scale;
+    window_.shifts = rescale_.shift;
+    window_.quads = g_.channels / kChannels;
+    const int32_t zero_point = rescale_.output.zero_point;
+    window_.zero_point = is_float ? zero_point : 2 * zero_point + 1;
+    window_.is_float = is_float ? 1 : 0;
   }
 
   void Run() {
@@ -204,6 +219,7 @@ class Windows {
   }
 
   void RunPixel(uint8_t* y) {
+    if (is_whole_ && taps_.columns <= kMostWindowTaps) return RunWhole(y);
     static constexpr int32_t kNoBias[kChannels] = {};
     for (int left = g_.channels; left > 0; left -= kChannels) {
       // The last word may begin with channels of the one before, which are stored again.
@@ -212,6 +228,19 @@ class Windows {
               rescale_.bias == nullptr ? kNoBias : rescale_.bias + first);
       Store(first, y + first);
     }
+  }
+
+  void RunWhole(uint8_t* y) {
+    window_.gap = taps_.gap;
+    window_.w_gap = taps_.w_gap;
+    window_.rows = taps_.rows;
+    window_.step = taps_.step;
+    window_.w_step = taps_.w_step;
+    window_.x = taps_.x;
+    window_.w = taps_.w;
+    window_.y = y;
+    window_.columns = taps_.columns;
+    RunWindow(window_);
   }
 
   void Store(int first, uint8_t* y) const {
@@ -226,11 +255,28 @@ class Windows {
   Rescale rescale_;
   RequantizeKind kind_;
   const TensorView& w_;
+  bool is_whole_;
   Taps taps_;
+  PixelWindow window_;
 };
 
 }  // namespace
 
-void RunDepthwiseWindows(const OpCall& op) { Windows(op).Run(); }
+Status DepthwiseWindowsCheck(const KernelSetup& setup) {
+  const OpCall& op = setup.op;
+  if (const Reason reason = DepthwiseWindowsSupports(op)) {
+    return Status(StatusCode::kUnsupported, reason);
+  }
+  const bool ordered = HasDenseChannels(op.Input(In::kX)) && HasDenseChannels(op.Output()) &&
+                       op.Input(In::kWeights).strides[0] == 1;
+  TENON_ENSURE(ordered, kUnsupported,
+               "the DSP depthwise convolution takes channels and weights with channels last");
+  return cortex_m::CheckOperands(op, setup.workspace_bytes, 0);
+}
+
+Status DepthwiseWindowsRun(const KernelCall& call) {
+  if (!cortex_m::IsEmpty(call.op.Output())) Windows(call.op).Run();
+  return OkStatus();
+}
 
 }  // namespace tenon::cpu::dsp

@@ -45,34 +45,6 @@ namespace tenon::cpu::dsp {
   "smlad r2, lr, r8, r2\n"         \
   "smlad r3, lr, r10, r3\n"
 
-// Four sums to bytes, as RequantizeFloat does.
-#if defined(__ARM_FP) && (__ARM_FP & 4)
-#define TENON_FLOAT(sum) "vcvt.f32.s32 " sum ", " sum "\n"
-#define TENON_ROUND(sum, scale)       \
-  "vmul.f32 " sum ", " sum ", " scale \
-  "\n"                                \
-  "vcvtr.s32.f32 " sum ", " sum "\n"
-#define TENON_BYTE(sum, offset)    \
-  "qadd " sum ", " sum ", " offset \
-  "\n"                             \
-  "ssat " sum ", #8, " sum "\n"
-#define TENON_FLOATS \
-  "add r4, sp, #24\n"                                                    \
-  "ldm r4, {r4-r11}\n"                                                   \
-  "vmov s4, s5, r4, r7\n"                                                \
-  "vmov s0, s1, r0, r1\n"                                                \
-  "vmov s2, s3, r2, r3\n"                                                \
-  TENON_FLOAT("s0") TENON_FLOAT("s1") TENON_FLOAT("s2") TENON_FLOAT("s3") \
-  TENON_ROUND("s0", "s4") TENON_ROUND("s1", "s5")                        \
-  TENON_ROUND("s2", "s4") TENON_ROUND("s3", "s5")                        \
-  "vmov r0, r1, s0, s1\n"                                                \
-  "vmov r2, r3, s2, s3\n"                                                \
-  TENON_BYTE("r0", "r5") TENON_BYTE("r1", "r5")                          \
-  TENON_BYTE("r2", "r5") TENON_BYTE("r3", "r5")
-#else
-#define TENON_FLOATS
-#endif
-
 // Four bytes (r10 output, r11 next y), and on to the next pair.
 #define TENON_STORE            \
   "ldmia r11!, {r4, r5, r6}\n" \
@@ -201,7 +173,8 @@ __attribute__((naked)) void MultiplyPairs(const PairGemm&) {
 
       // Bytes of floats.
       ".balign 4\n"
-      "14:\n" TENON_FLOATS TENON_STORE
+      "14:\n"
+      "add r4, sp, #24\n" TENON_FLOATS TENON_STORE
 
       // Sums.
       ".balign 4\n"
@@ -221,10 +194,6 @@ __attribute__((naked)) void MultiplyPairs(const PairGemm&) {
 }
 
 #undef TENON_STORE
-#undef TENON_FLOATS
-#undef TENON_FLOAT
-#undef TENON_ROUND
-#undef TENON_BYTE
 #undef TENON_RUN_STEP
 #undef TENON_PAIRED_STEP
 

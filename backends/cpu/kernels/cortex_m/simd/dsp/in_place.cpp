@@ -28,7 +28,7 @@ Status DepthwiseInPlaceCheck(const KernelSetup& setup) {
     return Status(StatusCode::kUnsupported, reason);
   }
   if (!HasDepthwisePlanes(setup.op)) {
-    return cortex_m::CheckInPlace(setup, DepthwiseCheck, DepthwiseWorkspaceBytes);
+    return cortex_m::CheckInPlace(setup, DepthwiseWindowsCheck, DepthwiseWorkspaceBytes);
   }
   TENON_RETURN_IF_ERROR(CheckInPlace(setup, DepthwiseInPlaceLeastBytes(setup.op)));
   return DepthwiseCheck(setup);
@@ -36,7 +36,7 @@ Status DepthwiseInPlaceCheck(const KernelSetup& setup) {
 
 Status DepthwiseInPlaceRun(const KernelCall& call) {
   return HasDepthwisePlanes(call.op) ? DepthwiseRun(call)
-                                     : cortex_m::RunInPlace(call, DepthwiseRun);
+                                     : cortex_m::RunInPlace(call, DepthwiseWindowsRun);
 }
 
 Status ConvInPlaceCheck(const KernelSetup& setup) {

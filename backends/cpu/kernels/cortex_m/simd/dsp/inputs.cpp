@@ -118,35 +118,6 @@ struct InsideWindows {
   int end = 0;
 };
 
-/// Copies the window of a pixel as contiguous bytes, but for what fills up its last word.
-void GatherWindow(const Geometry& g, const uint8_t* image, int row, int column, uint8_t* to) {
-  const int top = row * g.strides[0] - g.pads[0];
-  const int left = column * g.strides[1] - g.pads[1];
-  const bool is_row = g.dilations[1] == 1 && g.x_step[1] == g.channels;
-  const int reach = (g.kernel[1] - 1) * g.dilations[1];
-  const bool is_inside = left >= 0 && left + reach < g.in_extent[1];
-  for (int i = 0; i < g.kernel[0]; ++i) {
-    const int at = top + i * g.dilations[0];
-    if (at < 0 || at >= g.in_extent[0]) {
-      to = FillBytes(to, g.padding, ptrdiff_t{g.kernel[1]} * g.channels);
-      continue;
-    }
-    const uint8_t* const from = image + at * g.x_step[0];
-    if (is_row && is_inside) {
-      to = CopyRow(to, from + left * g.x_step[1], ptrdiff_t{g.kernel[1]} * g.channels);
-    } else if (is_row) {
-      to = GatherEdge(g, from, left, to);
-    } else {
-      for (int j = 0; j < g.kernel[1]; ++j) {
-        const int place = left + j * g.dilations[1];
-        to = place < 0 || place >= g.in_extent[1]
-                 ? FillBytes(to, g.padding, g.channels)
-                 : CopyBytes(to, from + place * g.x_step[1], g.channels);
-      }
-    }
-  }
-}
-
 bool HasEvenPixels(const TensorView& view, ptrdiff_t step) {
   const ptrdiff_t row = step * view.dims[3];
   return (view.dims[2] == 1 || view.strides[2] == row) &&
@@ -216,6 +187,34 @@ void LoadPixels(const Geometry& g, const ConvBand& band, const Widening& widenin
   for (int i = 0; i < pass.rows; ++i, row += g.strides[0] * g.x_step[0]) {
     WidenPairs(widening, row, step, pass.columns, band.steps, to);
     to += ptrdiff_t{pass.columns} * band.steps * kStep;
+  }
+}
+
+void GatherWindow(const Geometry& g, const uint8_t* image, int row, int column, uint8_t* to) {
+  const int top = row * g.strides[0] - g.pads[0];
+  const int left = column * g.strides[1] - g.pads[1];
+  const bool is_row = g.dilations[1] == 1 && g.x_step[1] == g.channels;
+  const int reach = (g.kernel[1] - 1) * g.dilations[1];
+  const bool is_inside = left >= 0 && left + reach < g.in_extent[1];
+  for (int i = 0; i < g.kernel[0]; ++i) {
+    const int at = top + i * g.dilations[0];
+    if (at < 0 || at >= g.in_extent[0]) {
+      to = FillBytes(to, g.padding, ptrdiff_t{g.kernel[1]} * g.channels);
+      continue;
+    }
+    const uint8_t* const from = image + at * g.x_step[0];
+    if (is_row && is_inside) {
+      to = CopyRow(to, from + left * g.x_step[1], ptrdiff_t{g.kernel[1]} * g.channels);
+    } else if (is_row) {
+      to = GatherEdge(g, from, left, to);
+    } else {
+      for (int j = 0; j < g.kernel[1]; ++j) {
+        const int place = left + j * g.dilations[1];
+        to = place < 0 || place >= g.in_extent[1]
+                 ? FillBytes(to, g.padding, g.channels)
+                 : CopyBytes(to, from + place * g.x_step[1], g.channels);
+      }
+    }
   }
 }
 

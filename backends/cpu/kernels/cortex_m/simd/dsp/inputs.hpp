@@ -51,6 +51,9 @@ void LoadPixels(const Geometry& geometry, const ConvBand& band, const Widening& 
 /// Copies the pixels that a pointwise convolution reads, and makes the copy the geometry's x.
 void CopyPixels(Geometry& geometry, uint8_t* to);
 
+/// Copies the window of a pixel as contiguous bytes, but for what fills up its last word.
+void GatherWindow(const Geometry& geometry, const uint8_t* image, int row, int column, uint8_t* to);
+
 /// Fills `to` with the windows of the pass's pixels, in pairs. `bytes` is a buffer for two windows.
 void LoadWindows(const Geometry& geometry, const ConvBand& band, const Widening& widening,
                  const uint8_t* image, const Pass& pass, uint8_t* bytes, int16_t* to);

@@ -16,8 +16,15 @@ Status ConvRun(const KernelCall& call);
 using CopyInputs = void(Geometry& geometry, uint8_t* to);
 Status RunConv(const KernelCall& call, CopyInputs* copy);
 
+Status FirstCheck(const KernelSetup& setup);
+Status FirstRun(const KernelCall& call);
+Status WinogradCheck(const KernelSetup& setup);
+Status WinogradRun(const KernelCall& call);
+
 Status DepthwiseCheck(const KernelSetup& setup);
 Status DepthwiseRun(const KernelCall& call);
+Status DepthwiseWindowsCheck(const KernelSetup& setup);
+Status DepthwiseWindowsRun(const KernelCall& call);
 
 Status BinaryCheck(const KernelSetup& setup);
 Status BinaryRun(const KernelCall& call);

@@ -1,6 +1,6 @@
 #include "backends/cpu/kernels/cortex_m/simd/dsp/quads.hpp"
 
-#include "backends/cpu/kernels/cortex_m/simd/dsp/requantize_code.hpp"
+#include "backends/cpu/kernels/cortex_m/simd/dsp/quads_code.hpp"
 
 namespace tenon::cpu::dsp {
 
@@ -15,25 +15,8 @@ static_assert(sizeof(Requantizer) == 12 && offsetof(QuadGemm, bias) == 0 &&
               offsetof(QuadGemm, steps) == 100 && offsetof(QuadGemm, kind) == 104 &&
               offsetof(QuadGemm, requantize_code) == 108);
 
-// 13 instructions for 16 products. r0-r3 are sums, r4 is the next weight, r5 the next input, r6 is
-// `less` and r12 the rounds left. A round is four steps; the first one is entered in its middle,
-// where the number of steps is no multiple of four. The address of the GEMM's parameters is on the
-// stack.
-#define TENON_QUAD_STEP             \
-  "ldr r8, [r5], #4\n"              \
-  "ldmia r4!, {r9, r10, r11, lr}\n" \
-  "sxtab16 r7, r6, r8\n"            \
-  "sxtab16 r8, r6, r8, ror #8\n"    \
-  "smlad r0, r7, r9, r0\n"          \
-  "smlad r1, r7, r10, r1\n"         \
-  "smlad r2, r7, r11, r2\n"         \
-  "smlad r3, r7, lr, r3\n"          \
-  "ldmia r4!, {r9, r10, r11, lr}\n" \
-  "smlad r0, r8, r9, r0\n"          \
-  "smlad r1, r8, r10, r1\n"         \
-  "smlad r2, r8, r11, r2\n"         \
-  "smlad r3, r8, lr, r3\n"
-
+// r12 is the rounds left. A round is four steps; the first one is entered in its middle, where the
+// number of steps is no multiple of four. The address of the GEMM's parameters is on the stack.
 __attribute__((naked)) void MultiplyQuads(QuadGemm&) {
   __asm__ volatile(
       "push {r0, r4-r11, lr}\n"
@@ -52,8 +35,11 @@ __attribute__((naked)) void MultiplyQuads(QuadGemm&) {
       "orr r1, #1\n"  // an address of Thumb code
       "strd r3, r1, [r0, #24]\n"
       "adr r6, 5f\n"
-      "cbnz r2, 1f\n"
-      "adr r6, 4f\n"
+      "cmp r2, #1\n"
+      "beq 1f\n"
+      "adr.w r6, 4f\n"
+      "blt 1f\n"
+      "adr.w r6, 8f\n"
       "1:\n"
       "orr r6, #1\n"
       "str r6, [r0, #108]\n"
@@ -67,39 +53,14 @@ __attribute__((naked)) void MultiplyQuads(QuadGemm&) {
       "ldr r12, [sp]\n"
       "add r4, r12, #32\n"
       "ldmia r4!, {r6-r11}\n"
-      "add r0, r0\n"
-      "add r1, r1\n"
-      "add r2, r2\n"
-      "add r3, r3\n"
       "ldr pc, [r12, #108]\n"
-      ".balign 4\n"
-      "5:\n" TENON_REQUANTIZE("r0", "r6", "r7", "r8") TENON_REQUANTIZE("r1", "r9", "r10", "r11")
-      "ldmia r4!, {r6-r11}\n" TENON_REQUANTIZE("r2", "r6", "r7", "r8")
-          TENON_REQUANTIZE("r3", "r9", "r10", "r11")
-      "3:\n"
-      "ldm r4, {r6-r9}\n"
-      "strb r0, [r6]\n"
-      "strb r1, [r6, #1]\n"
-      "strb r2, [r6, #2]\n"
-      "strb r3, [r6, #3]\n"
-      "add r6, r7\n"
-      "add r5, r8\n"
-      "subs r9, #1\n"
-      "str r6, [r4]\n"
-      "str r9, [r4, #12]\n"
+      ".balign 4\n" TENON_QUAD_BYTES
       "it ne\n"
       "ldmne r12, {r0-r4, r6, r12, pc}\n"
       "pop {r0, r4-r11, pc}\n"
 
-      ".balign 4\n"
-      "4:\n" TENON_SIGN("r0", "r7") TENON_REQUANTIZE("r0", "r6", "lr", "r8") TENON_SIGN("r1", "r10")
-          TENON_REQUANTIZE("r1", "r9", "lr", "r11")
-      "ldmia r4!, {r6-r11}\n" TENON_SIGN("r2", "r7") TENON_REQUANTIZE("r2", "r6", "lr", "r8")
-          TENON_SIGN("r3", "r10") TENON_REQUANTIZE("r3", "r9", "lr", "r11")
-      "b 3b\n");
+      TENON_QUAD_BYTES_APART);
 }
-
-#undef TENON_QUAD_STEP
 
 __attribute__((naked)) void WidenQuads(const uint8_t*, ptrdiff_t, int, int16_t*) {
   __asm__ volatile(
@@ -153,8 +114,11 @@ void MultiplyQuads(QuadGemm& gemm) {
   const uint8_t* x = gemm.x;
   for (; gemm.count > 0; --gemm.count) {
     for (int output = 0; output < kQuadOutputs; ++output) {
-      const auto doubled = static_cast<int32_t>(2 * Sum(gemm, x, output));
-      const int32_t value = RequantizeDoubled(gemm.requantizer[output], doubled);
+      const uint32_t sum = Sum(gemm, x, output);
+      const Requantizer& requantizer = gemm.requantizer[output];
+      const int32_t value = gemm.kind == RequantizeKind::kFloat
+                                ? RequantizeFloat(requantizer, static_cast<int32_t>(sum))
+                                : RequantizeDoubled(requantizer, static_cast<int32_t>(2 * sum));
       gemm.y[output] = static_cast<uint8_t>(SaturateToByte(value));
     }
     gemm.y += gemm.y_step;

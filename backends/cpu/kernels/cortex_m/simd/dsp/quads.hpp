@@ -28,7 +28,7 @@ struct QuadGemm {
   int32_t count;    ///< pixels; > 0
   const uint8_t* x;
   int32_t steps;             ///< of four inputs; > 0
-  RequantizeKind kind;       ///< kDoubled or kRelu; sums and weights are single
+  RequantizeKind kind;       ///< not kAny; sums and weights are single
   uint32_t requantize_code;  ///< used by the routine, needs no value
 };
 

@@ -81,6 +81,26 @@ inline void StoreTwoWords(void* address, uint32_t first, uint32_t second) {
 #endif
 }
 
+/// Add and subtract halves; they wrap (SADD16, SSUB16).
+[[nodiscard]] inline uint32_t SumOfHalves(uint32_t a, uint32_t b) {
+#if TENON_DSP_INSTRUCTIONS
+  uint32_t halves;
+  __asm__("sadd16 %0, %1, %2" : "=r"(halves) : "r"(a), "r"(b));
+  return halves;
+#else
+  return Halves(LowHalf(a) + LowHalf(b), HighHalf(a) + HighHalf(b));
+#endif
+}
+[[nodiscard]] inline uint32_t DifferenceOfHalves(uint32_t a, uint32_t b) {
+#if TENON_DSP_INSTRUCTIONS
+  uint32_t halves;
+  __asm__("ssub16 %0, %1, %2" : "=r"(halves) : "r"(a), "r"(b));
+  return halves;
+#else
+  return Halves(LowHalf(a) - LowHalf(b), HighHalf(a) - HighHalf(b));
+#endif
+}
+
 /// Returns sum + the products of low and of high halves; sums wrap (SMLAD).
 [[nodiscard]] inline uint32_t AddProducts(uint32_t a, uint32_t b, uint32_t sum) {
 #if TENON_DSP_INSTRUCTIONS

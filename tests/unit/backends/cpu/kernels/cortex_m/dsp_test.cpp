@@ -85,6 +85,7 @@ void CheckFewPixels(const KernelEntry& kernel, bool over_input, int i, Generator
   options.bias = i % 5 != 0;
   options.zero_point = i % 7 != 0;
   options.per_channel = i % 3 != 0;
+  if (Pick(random, 0, 2) == 0) options.rounding = Rounding::kHalfEven;
   const auto layout = [&] {
     return Pick(random, 0, 1) == 0 ? Layout::kChannelsLast : Layout::kChannelsLastGaps;
   };
@@ -107,7 +108,89 @@ void CheckFewPixels(const KernelEntry& kernel, bool over_input, int i, Generator
   pair.CheckEqual(attributes);
 }
 
+/// Windows of three rows over two rows of outputs and more, at borders and inside.
+void CheckWinograd(const KernelEntry& kernel, int i, Generator& random) {
+  const int32_t outputs = 2 * Pick(random, 1, 9);
+  ConvCase c = SquareCase(8 * Pick(random, 1, 9), outputs, Pick(random, 2, 12), Pick(random, 3, 40),
+                          3, 1, Pick(random, 1, 2));
+  c.w[3] = i % 4 == 0 ? Pick(random, 3, 5) : 3;
+  c.x[0] = Pick(random, 1, 2);
+  CAPTURE(c.x[1]);
+  CAPTURE(c.x[2]);
+  CAPTURE(c.x[3]);
+  CAPTURE(c.w[3]);
+  CAPTURE(outputs);
+  GemmOptions options = RandomOptions(random);
+  options.to = DType::kI8;
+  options.hostile = i % 8 == 0;
+  const auto layout = [&] {
+    return Pick(random, 0, 1) == 0 ? Layout::kChannelsLast : Layout::kChannelsLastGaps;
+  };
+  KernelPair pair(kernel, "cpu.quantized_conv.portable");
+  pair.AddInput(RandomBytes(DType::kI8, c.x, StridesFor(c.x, layout()), random));
+  pair.AddInput(RandomBytes(DType::kI8, c.w, StridesFor(c.w, Layout::kChannelsLast), random),
+                kConstant);
+  pair.AddParameters(outputs, c.w[1] * c.w[2] * c.w[3], options, random);
+  const std::vector<int32_t> y = OutputDims(c);
+  const std::vector<int32_t> y_strides = StridesFor(y, layout());
+  pair.AddOutput(DType::kI8, y, y_strides);
+  QuantizedConvAttributes attributes;
+  attributes.conv = c.conv;
+  attributes.output = MakeOutput(options, random);
+  attributes.output.min = -128;
+  attributes.output.max = 127;
+  if (i % 3 == 0) attributes.output.zero_point = -128;  // a rectifier
+  const Tensor output(DType::kI8, y, y_strides);
+  REQUIRE(!pair.IsRefused(CapsOfKernel(kernel), attributes, output));
+  pair.UseSomeWorkspace(CapsOfKernel(kernel), attributes, output, random);
+  pair.CheckEqual(attributes);
+}
+
+/// Windows of few channels over few pixels, at borders and inside.
+void CheckFirst(const KernelEntry& kernel, int i, Generator& random) {
+  const int32_t channels = Pick(random, 1, 3);
+  const int32_t outputs = 4 * Pick(random, 1, 4);
+  ConvCase c = SquareCase(channels, outputs, 0, 0, 3, Pick(random, 1, 2), Pick(random, 0, 2));
+  c.w[2] = Pick(random, 1, 10);
+  c.w[3] = Pick(random, (3 + channels) / channels, 10);
+  c.x = {Pick(random, 1, 2), channels, c.w[2] + Pick(random, 0, 6), c.w[3] + Pick(random, 0, 3)};
+  CAPTURE(channels);
+  CAPTURE(c.w[2]);
+  CAPTURE(c.w[3]);
+  GemmOptions options = RandomOptions(random);
+  options.to = DType::kI8;
+  options.hostile = i % 8 == 0;
+  KernelPair pair(kernel, "cpu.quantized_conv.portable");
+  const Layout layout = i % 5 == 0 ? Layout::kChannelsLastGaps : Layout::kChannelsLast;
+  pair.AddInput(RandomBytes(DType::kI8, c.x, StridesFor(c.x, layout), random));
+  pair.AddInput(RandomBytes(DType::kI8, c.w, StridesFor(c.w, Layout::kChannelsLast), random),
+                kConstant);
+  pair.AddParameters(outputs, c.w[1] * c.w[2] * c.w[3], options, random);
+  const std::vector<int32_t> y = OutputDims(c);
+  const std::vector<int32_t> y_strides = StridesFor(y, layout);
+  pair.AddOutput(DType::kI8, y, y_strides);
+  QuantizedConvAttributes attributes;
+  attributes.conv = c.conv;
+  attributes.output = MakeOutput(options, random);
+  attributes.output.min = -128;
+  attributes.output.max = 127;
+  if (i % 3 == 0) attributes.output.zero_point = -128;  // a rectifier
+  const Tensor output(DType::kI8, y, y_strides);
+  const bool is_few = y[0] * y[2] * y[3] <= 64;
+  REQUIRE(pair.IsRefused(CapsOfKernel(kernel), attributes, output) == !is_few);
+  if (!is_few) return;
+  pair.UseSomeWorkspace(CapsOfKernel(kernel), attributes, output, random);
+  pair.CheckEqual(attributes);
+}
+
 }  // namespace
+
+TEST_CASE("DSP conv: windows of few channels over few pixels, where they lie") {
+  const KernelEntry* kernel = DspKernel("cpu.quantized_conv.dsp_first");
+  if (kernel == nullptr) return;
+  Generator random(13);
+  for (int i = 0; i < 250; ++i) CheckFirst(*kernel, i, random);
+}
 
 TEST_CASE("DSP conv: 1x1 of few pixels and four outputs at a time, in any workspace") {
   for (const char* id : {"cpu.quantized_conv.dsp", "cpu.quantized_conv.dsp_in_place"}) {
@@ -118,6 +201,13 @@ TEST_CASE("DSP conv: 1x1 of few pixels and four outputs at a time, in any worksp
     const bool over_input = std::strcmp(id, "cpu.quantized_conv.dsp") != 0;
     for (int i = 0; i < 200; ++i) CheckFewPixels(*kernel, over_input, i, random);
   }
+}
+
+TEST_CASE("DSP conv: three rows of taps by Winograd's products, in any workspace") {
+  const KernelEntry* kernel = DspKernel("cpu.quantized_conv.dsp_winograd");
+  if (kernel == nullptr) return;
+  Generator random(12);
+  for (int i = 0; i < 200; ++i) CheckWinograd(*kernel, i, random);
 }
 
 TEST_CASE("DSP conv: inputs and weights of u8, and weights with zero points, in any workspace") {
@@ -132,7 +222,7 @@ TEST_CASE(
 }
 
 TEST_CASE("DSP conv: windows that reach over more bytes than 32 bits count are refused") {
-  for (const char* suffix : {"", "_depthwise", "_in_place", "_depthwise_in_place"}) {
+  for (const char* suffix : {"", "_depthwise_windows", "_in_place", "_depthwise_in_place"}) {
     const std::string id = std::string("cpu.quantized_conv.dsp") + suffix;
     CAPTURE(id);
     const KernelEntry* kernel = DspKernel(id.c_str());

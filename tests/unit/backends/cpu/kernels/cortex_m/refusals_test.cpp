@@ -136,7 +136,11 @@ TEST_CASE("DSP depthwise: windows that are not 3x3 are of i8 without zero points
   if (DspKernels().size() == 0) return;
   const DType i8 = DType::kI8;
   const DType u8 = DType::kU8;
-  for (const char* suffix : {"_depthwise", "_depthwise_in_place"}) {
+  const KernelEntry* planes = FindInSet(DspKernels(), "quantized_conv", "_depthwise");
+  REQUIRE(planes != nullptr);
+  CHECK(CheckDepthwise(*planes, 3, 3, u8, u8, true).ok());
+  CHECK(!CheckDepthwise(*planes, 4, 5, i8, i8, false).ok());
+  for (const char* suffix : {"_depthwise_windows", "_depthwise_in_place"}) {
     CAPTURE(suffix);
     const KernelEntry* kernel = FindInSet(DspKernels(), "quantized_conv", suffix);
     REQUIRE(kernel != nullptr);
@@ -145,7 +149,8 @@ TEST_CASE("DSP depthwise: windows that are not 3x3 are of i8 without zero points
     CHECK(!CheckDepthwise(*kernel, 4, 5, u8, i8, false).ok());
     CHECK(!CheckDepthwise(*kernel, 4, 5, i8, u8, false).ok());
     CHECK(!CheckDepthwise(*kernel, 4, 5, i8, i8, true).ok());
-    CHECK(CheckDepthwise(*kernel, 3, 3, u8, u8, true).ok());
+    const bool takes_planes = std::strcmp(suffix, "_depthwise_in_place") == 0;
+    CHECK(CheckDepthwise(*kernel, 3, 3, u8, u8, true).ok() == takes_planes);
   }
 }
 

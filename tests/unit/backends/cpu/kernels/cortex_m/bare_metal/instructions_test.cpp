@@ -87,7 +87,7 @@ double PerMultiply(const char* name, const ConvCase& c, const char* suffix) {
   const KernelEntry& kernel = OwnKernel("quantized_conv", suffix);
   OpFixture op(kernel);
   op.AddInput(Bytes(c.x, Layout::kChannelsLast, random));
-  const Layout order = *suffix == '\0' ? Layout::kChannelsLast : Layout::kOutputsLast;
+  const Layout order = c.conv.group == 1 ? Layout::kChannelsLast : Layout::kOutputsLast;
   op.AddInput(Bytes(c.w, order, random), kConstant);
   const int32_t* const pads = c.conv.pads;
   AddParameters(op, c.w[0], kernel, (pads[0] | pads[1] | pads[2] | pads[3]) != 0);
@@ -183,6 +183,32 @@ TEST_CASE("Cortex-M instructions: 3x3 convolutions of 16 channels and more") {
   CHECK(PerMultiply("3x3 32->32 16x16 (resnet)", SquareCase(32, 32, 16, 16, 3, 1, 1), "") <= kMost);
   CHECK(PerMultiply("3x3 64->64 8x8 (resnet)", SquareCase(64, 64, 8, 8, 3, 1, 1), "") <= kMost);
   CHECK(PerMultiply("3x3 16->32 /2 32x32", SquareCase(16, 32, 32, 32, 3, 2, 1), "") <= kMost);
+}
+
+TEST_CASE("Cortex-M instructions: what only some sets have, by its suffix") {
+  const auto has = [](const char* suffix) {
+    return FindInSet(CortexMKernels(), "quantized_conv", suffix) != nullptr;
+  };
+  if (has("_winograd")) {
+    constexpr double kMostWinograd = 0.65;  // half of what other products may take
+    const auto each = [](int32_t channels, int32_t side) {
+      const std::string count = std::to_string(channels);
+      const std::string name = "3x3 " + count + "->" + count + " (resnet), Winograd";
+      return PerMultiply(name.c_str(), SquareCase(channels, channels, side, side, 3, 1, 1),
+                         "_winograd");
+    };
+    CHECK(each(16, 32) <= kMostWinograd);
+    CHECK(each(32, 16) <= kMostWinograd);
+    CHECK(each(64, 8) <= kMostWinograd);
+  }
+  if (has("_depthwise_windows")) {
+    CHECK(PerMultiply("depthwise 5x5 48 20x20", SquareCase(48, 48, 20, 20, 5, 1, 2, 48),
+                      "_depthwise_windows") <= 3.8);
+    CHECK(PerMultiply("depthwise 7x7 48 10x10", SquareCase(48, 48, 10, 10, 7, 1, 3, 48),
+                      "_depthwise_windows") <= 3.8);
+    CHECK(PerMultiply("depthwise 3x3 48 /2 1x2 (a tile)", SquareCase(48, 48, 3, 5, 3, 2, 0, 48),
+                      "_depthwise_windows") <= 7.2);
+  }
 }
 
 TEST_CASE("Cortex-M instructions: convolutions of few channels, depthwise ones, products") {
