@@ -76,7 +76,7 @@ int64_t GrowWorkspaces(Graph& graph, ArenaPlan& arena, int64_t most_bytes) {
     storage.bytes = std::min(wanted, gap.bytes);
     graph.MutableOp(id).workspace_bytes = storage.bytes;
     if (arena.arenas.empty()) {
-      arena.bytes = std::max(arena.bytes, PaddedBytes(storage.offset + storage.bytes));
+      arena.bytes = std::max(arena.bytes, storage.offset + storage.bytes);
     }
     if (found != storages.end()) {
       arena.storages[found->second] = storage;

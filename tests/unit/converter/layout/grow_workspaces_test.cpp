@@ -120,5 +120,19 @@ TEST_CASE("GrowWorkspaces: leaves the arena as it is where it is full") {
   CHECK(graph.op(full).workspace_bytes < BytesOf(graph, graph.op(full), /*least=*/false));
 }
 
+TEST_CASE("GrowWorkspaces: an arena whose size is no multiple of an alignment keeps it") {
+  Case made = InLeast(std::string("graph g") + kConvs + "output %z\n");
+  const OpId last = made.arena.steps.back();
+  for (PlannedStorage& storage : made.arena.storages) {
+    if (storage.workspace_of != last) continue;
+    storage.offset = PaddedBytes(made.arena.bytes);
+    made.arena.bytes = storage.offset + storage.bytes + 24;  // which are free
+  }
+  const int64_t before = made.arena.bytes;
+  GrowWorkspaces(made.located.graph, made.arena);
+  CHECK(made.arena.bytes == before);
+  CheckApart(made.arena);
+}
+
 }  // namespace
 }  // namespace tenon::converter
