@@ -44,7 +44,7 @@ output %y
     options.least_workspace = least;
     REQUIRE(ChooseKernels(graph, options).ok());
     const Op& op = graph.op(graph.OpOrder()[0]);
-    CHECK(op.kernel == "cpu.quantized_conv.dsp");
+    CHECK(op.kernel == "cpu.quantized_conv.dsp_winograd");
     return op.workspace_bytes;
   };
   const int64_t wanted = workspace(false);
