@@ -218,7 +218,7 @@ ConvertRequest ToRequest(const ConvertCommand& options) {
   }
   if (request.batch != 0) record("batch", std::to_string(request.batch));
   for (const std::string& argument : options.shapes) {
-    const auto [name, shape] = SplitAssignment(argument, "--shape");
+    const auto [name, shape] = SplitLastAssignment(argument, "--shape");
     if (!request.shapes.emplace(name, ParseShape(name, shape)).second) {
       Fail(kUsage, "--shape {} is given twice", name);
     }
@@ -247,7 +247,7 @@ ConvertRequest ToRequest(const ConvertCommand& options) {
     record("output-format", argument);
   }
   for (const std::string& argument : options.input_from) {
-    request.input_from.push_back(SplitAssignment(argument, "--input-from"));
+    request.input_from.push_back(SplitLastAssignment(argument, "--input-from"));
     record("input-from", argument);
   }
   if (request.align_corners != ConvertRequest{}.align_corners) {

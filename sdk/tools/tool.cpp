@@ -42,6 +42,11 @@ std::pair<std::string, std::string> SplitAt(const std::string& text, size_t equa
 }  // namespace
 
 std::pair<std::string, std::string> SplitAssignment(const std::string& text, const char* option) {
+  return SplitAt(text, text.find('='), option);
+}
+
+std::pair<std::string, std::string> SplitLastAssignment(const std::string& text,
+                                                        const char* option) {
   return SplitAt(text, text.rfind('='), option);
 }
 

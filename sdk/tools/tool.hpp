@@ -57,10 +57,14 @@ void AddOps(CLI::App& app);
 void AddPlace(CLI::App& app);
 void AddProfile(CLI::App& app);
 
-/// Splits "NAME=VALUE" of option `option` at its last '=': names of tensors may have some. Usage
-/// error if there is no '=' or an empty side.
+/// Splits "NAME=VALUE" of option `option` at its first '='. Usage error if there is no '=' or an
+/// empty side.
 [[nodiscard]] std::pair<std::string, std::string> SplitAssignment(const std::string& text,
                                                                   const char* option);
+
+/// The same at the last '=', where values have none: names of tensors may.
+[[nodiscard]] std::pair<std::string, std::string> SplitLastAssignment(const std::string& text,
+                                                                      const char* option);
 
 /// Splits "NAME=FILE", where either side may have some '=': at the first behind which is the name
 /// of a file that exists, else at the first. The same usage error.
