@@ -2,9 +2,7 @@
 
 #include <onnx/onnx_pb.h>
 
-#include <algorithm>
 #include <unordered_map>
-#include <utility>
 
 #include "converter/import/onnx/model_file.hpp"
 #include "converter/import/onnx/subgraphs.hpp"

@@ -1,6 +1,11 @@
 #include "tests/unit/converter/split/chain_testing.hpp"
 
+#include <fmt/format.h>
+
 #include <initializer_list>
+#include <utility>
+
+#include "converter/ir/text.hpp"
 
 namespace tenon::test {
 
@@ -17,6 +22,22 @@ Shape MakeShape(std::initializer_list<int32_t> dims) {
 }
 
 }  // namespace
+
+Graph Hourglass(int32_t batch) {
+  Result<Graph> graph = converter::ParseGraph(fmt::format(R"(graph g
+input %x: f32[{},1,16,4]
+const %w: f32[16,1,3,3] = random(1)
+const %v: f32[16,16,3,3] = random(1)
+const %u: f32[1,16,1,1] = random(1)
+%a = conv(%x, %w) {{pads=[1,1,1,1]}}
+%b = conv(%a, %v) {{pads=[1,1,1,1]}}
+%c = conv(%b, %u)
+output %c
+)",
+                                                          batch));
+  REQUIRE(graph.ok());
+  return std::move(*graph);
+}
 
 TensorId RandomNetwork::Weights(const Shape& shape) {
   std::vector<float> values(static_cast<size_t>(shape.Elements()));

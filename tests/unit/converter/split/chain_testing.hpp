@@ -25,6 +25,10 @@ inline std::vector<std::vector<std::byte>> OutputsOf(
   return outputs;
 }
 
+/// A narrow input, wide images, a narrow output: 64, 1024, 1024 and 64 rows of 4 bytes, each
+/// `batch` times.
+[[nodiscard]] converter::Graph Hourglass(int32_t batch);
+
 /// A random image network: convolutions of all windows, strides and paddings, pools, residuals,
 /// concatenations, pixel shuffles, nearest resizing, several outputs.
 class RandomNetwork {

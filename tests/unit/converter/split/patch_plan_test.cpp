@@ -12,6 +12,7 @@
 namespace tenon::converter {
 namespace {
 
+using test::Hourglass;
 using test::OutputsOf;
 using test::RandomInputs;
 using test::RandomNetwork;
@@ -20,22 +21,6 @@ Graph Parse(std::string_view text) {
   auto graph = ParseGraph(text);
   if (!graph.ok()) FAIL(graph.error().message);
   return std::move(*graph);
-}
-
-/// A narrow input, wide images, a narrow output: 64, 1024, 1024 and 64 rows of 4 bytes.
-Graph Hourglass(int32_t batch) {
-  std::string text = R"(graph g
-input %x: f32[BATCH,1,16,4]
-const %w: f32[16,1,3,3] = random(1)
-const %v: f32[16,16,3,3] = random(1)
-const %u: f32[1,16,1,1] = random(1)
-%a = conv(%x, %w) {pads=[1,1,1,1]}
-%b = conv(%a, %v) {pads=[1,1,1,1]}
-%c = conv(%b, %u)
-output %c
-)";
-  text.replace(text.find("BATCH"), 5, fmt::format("{}", batch));
-  return Parse(text);
 }
 
 constexpr int64_t kImage = 16 * 16 * 4 * 4;  // bytes of a wide image of the hourglass

@@ -3,14 +3,14 @@
 // for rows or channels, so that a window whose output is a single pixel, as a stream has in each
 // step, costs little more than its products. Channels in fours, with factors of their own, go to
 // RunWindow, unless rows have many taps.
-#include "backends/cpu/kernels/cortex_m/simd/dsp/depthwise_windows.hpp"
-
 #include <cstddef>
 #include <cstdint>
 
 #include "backends/cpu/kernels/cortex_m/operands.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/inputs.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/kernels.hpp"
+#include "backends/cpu/kernels/cortex_m/simd/dsp/pixel_window.hpp"
+#include "backends/cpu/kernels/cortex_m/simd/dsp/pixel_window_code.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/requantize.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/widen.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/words.hpp"
@@ -46,19 +46,6 @@ static_assert(offsetof(Taps, step) == 0 && offsetof(Taps, less) == 4 &&
 
 // r0 columns left, r1-r4 sums, r5 x, r6 w, r7 step, r8 less, r9 w_step. The stack: the taps, rows
 // left.
-#define TENON_TAP                  \
-  "ldr r10, [r5]\n"                \
-  "ldr r11, [r6]\n"                \
-  "add r5, r7\n"                   \
-  "add r6, r9\n"                   \
-  "sxtab16 r12, r8, r10\n"         \
-  "sxtb16 lr, r11\n"               \
-  "sxtab16 r10, r8, r10, ror #8\n" \
-  "sxtb16 r11, r11, ror #8\n"      \
-  "smlabb r1, r12, lr, r1\n"       \
-  "smlatt r3, r12, lr, r3\n"       \
-  "smlabb r2, r10, r11, r2\n"      \
-  "smlatt r4, r10, r11, r4\n"
 
 /// Sets the sums of four channels, whose biases are at `bias` and whose first taps are at `x` and
 /// `w`. Of an odd number of columns the first is the second of two.
@@ -91,8 +78,6 @@ __attribute__((naked, noipa)) void AddTaps(Taps&, const uint8_t*, const uint8_t*
       "stm r0, {r1-r4}\n"
       "pop {r4-r11, pc}\n");
 }
-
-#undef TENON_TAP
 
 #else
 

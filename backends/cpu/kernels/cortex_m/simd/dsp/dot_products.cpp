@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "backends/cpu/kernels/cortex_m/simd/dsp/dot_products_code.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/requantize_code.hpp"
 
 namespace tenon::cpu::dsp {
@@ -17,19 +18,6 @@ namespace tenon::cpu::dsp {
 //   64 sums, 68 next x_runs, 72 gaps; then
 //   76 next gap, 80 rounds of a run, 84 where a run begins, 88 where a pair is finished, 92 what
 //   follows a round of paired inputs.
-
-// 10 instructions for 16 products of paired inputs (at r12).
-#define TENON_PAIRED_STEP            \
-  "ldmia r4!, {r5, r6, r7, r8}\n"    \
-  "ldmia r12!, {r9, r10, r11, lr}\n" \
-  "smlad r0, r9, r5, r0\n"           \
-  "smlad r1, r9, r7, r1\n"           \
-  "smlad r0, r10, r6, r0\n"          \
-  "smlad r1, r10, r8, r1\n"          \
-  "smlad r2, r11, r5, r2\n"          \
-  "smlad r3, r11, r7, r3\n"          \
-  "smlad r2, lr, r6, r2\n"           \
-  "smlad r3, lr, r8, r3\n"
 
 // 11 instructions for inputs in runs (at r5 and r6); rounds left in r12.
 #define TENON_RUN_STEP             \
@@ -195,7 +183,6 @@ __attribute__((naked)) void MultiplyPairs(const PairGemm&) {
 
 #undef TENON_STORE
 #undef TENON_RUN_STEP
-#undef TENON_PAIRED_STEP
 
 #else
 
@@ -239,12 +226,8 @@ void MultiplyPairs(const PairGemm& gemm) {
         if (gemm.sums != nullptr) {
           gemm.sums[pair * 4 + pixel * 2 + output] = sum;
         } else {
-          const Requantizer& requantizer = gemm.requantizer[output];
-          const auto signed_sum = static_cast<int32_t>(sum);
-          const int32_t value = gemm.kind == RequantizeKind::kFloat
-                                    ? RequantizeFloat(requantizer, signed_sum)
-                                    : SaturateToByte(RequantizeDoubled(requantizer, signed_sum));
-          gemm.output[gemm.y[pair].y[pixel] + output] = static_cast<uint8_t>(value);
+          gemm.output[gemm.y[pair].y[pixel] + output] =
+              ByteOf(gemm.requantizer[output], gemm.kind, sum);
         }
       }
     }

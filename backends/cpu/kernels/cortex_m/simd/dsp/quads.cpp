@@ -115,11 +115,8 @@ void MultiplyQuads(QuadGemm& gemm) {
   for (; gemm.count > 0; --gemm.count) {
     for (int output = 0; output < kQuadOutputs; ++output) {
       const uint32_t sum = Sum(gemm, x, output);
-      const Requantizer& requantizer = gemm.requantizer[output];
-      const int32_t value = gemm.kind == RequantizeKind::kFloat
-                                ? RequantizeFloat(requantizer, static_cast<int32_t>(sum))
-                                : RequantizeDoubled(requantizer, static_cast<int32_t>(2 * sum));
-      gemm.y[output] = static_cast<uint8_t>(SaturateToByte(value));
+      gemm.y[output] =
+          ByteOf(gemm.requantizer[output], gemm.kind, IsDoubled(gemm.kind) ? 2 * sum : sum);
     }
     gemm.y += gemm.y_step;
     x += gemm.steps * 4 + gemm.x_gap;

@@ -108,6 +108,15 @@ enum class RequantizeKind : int32_t {
   return kind == RequantizeKind::kDoubled || kind == RequantizeKind::kRelu;
 }
 
+/// Returns a byte of any kind but kAny. `sum` is twice the sum where IsDoubled.
+[[nodiscard]] inline uint8_t ByteOf(const Requantizer& requantizer, RequantizeKind kind,
+                                    uint32_t sum) {
+  const auto value = static_cast<int32_t>(sum);
+  return static_cast<uint8_t>(kind == RequantizeKind::kFloat
+                                  ? RequantizeFloat(requantizer, value)
+                                  : SaturateToByte(RequantizeDoubled(requantizer, value)));
+}
+
 /// Returns one byte, for any content of the constants.
 [[nodiscard]] uint8_t RequantizeOne(const Rescale& rescale, int32_t index, int32_t sum);
 

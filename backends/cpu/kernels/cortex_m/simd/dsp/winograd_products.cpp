@@ -1,5 +1,6 @@
 #include <cstddef>
 
+#include "backends/cpu/kernels/cortex_m/simd/dsp/dot_products_code.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/requantize_code.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/winograd.hpp"
 
@@ -16,19 +17,6 @@ namespace tenon::cpu::dsp {
 // pairs, 80 x_gap, 84 y_row, 88 end of the weights of this sum of rows and what follows it, 96 the
 // same of each sum of rows, 128 what makes bytes, 132 w_bytes, 136 bytes of code of the steps that
 // the first round leaves out, 140 kind.
-
-// 10 instructions for 16 products.
-#define TENON_STEP                   \
-  "ldmia r4!, {r5, r6, r7, r8}\n"    \
-  "ldmia r12!, {r9, r10, r11, lr}\n" \
-  "smlad r0, r9, r5, r0\n"           \
-  "smlad r1, r9, r7, r1\n"           \
-  "smlad r0, r10, r6, r0\n"          \
-  "smlad r1, r10, r8, r1\n"          \
-  "smlad r2, r11, r5, r2\n"          \
-  "smlad r3, r11, r7, r3\n"          \
-  "smlad r2, lr, r6, r2\n"           \
-  "smlad r3, lr, r8, r3\n"
 
 // On to the sum of rows whose end stands at `place`.
 #define TENON_NEXT_SUM(place) \
@@ -93,8 +81,8 @@ __attribute__((naked)) static void Multiply(const WinogradGemm&, uint32_t) {
       "ldm sp, {r0-r4, pc}\n"
 
       ".balign 4\n"
-      "1:\n" TENON_STEP TENON_STEP TENON_STEP TENON_STEP TENON_STEP TENON_STEP
-          TENON_STEP TENON_STEP TENON_STEP TENON_STEP TENON_STEP TENON_STEP
+      "1:\n" TENON_PAIRED_STEP TENON_PAIRED_STEP TENON_PAIRED_STEP TENON_PAIRED_STEP TENON_PAIRED_STEP TENON_PAIRED_STEP
+          TENON_PAIRED_STEP TENON_PAIRED_STEP TENON_PAIRED_STEP TENON_PAIRED_STEP TENON_PAIRED_STEP TENON_PAIRED_STEP
       "ldrd r5, r6, [sp, #88]\n"
       "cmp r4, r5\n"
       "bne.w 1b\n"
@@ -230,7 +218,6 @@ __attribute__((naked)) void SumWinogradWeights(const uint8_t*, int, int16_t*) {
       "pop {r3-r11, pc}\n");
 }
 
-#undef TENON_STEP
 #undef TENON_NEXT_SUM
 #undef TENON_SET_SUM
 
@@ -253,14 +240,6 @@ uint32_t Product(const WinogradGemm& gemm, const WinogradPair& pair, int rows, i
   return sum;
 }
 
-uint8_t ByteOf(const WinogradGemm& gemm, int output, uint32_t sum) {
-  const Requantizer& requantizer = gemm.requantizer[output];
-  const auto doubled = static_cast<int32_t>(sum);
-  return static_cast<uint8_t>(gemm.kind == RequantizeKind::kFloat
-                                  ? RequantizeFloat(requantizer, doubled)
-                                  : SaturateToByte(RequantizeDoubled(requantizer, doubled)));
-}
-
 }  // namespace
 
 void MultiplyWinograd(const WinogradGemm& gemm) {
@@ -275,8 +254,9 @@ void MultiplyWinograd(const WinogradGemm& gemm) {
         }
         const uint32_t first = gemm.bias[pixel * 2 + output] + products[0];
         uint8_t* const y = gemm.output + pair->y[pixel] + output;
-        y[0] = ByteOf(gemm, output, first + products[1] + products[2]);
-        y[gemm.y_row] = ByteOf(gemm, output, first - products[1] + products[3]);
+        y[0] = ByteOf(gemm.requantizer[output], gemm.kind, first + products[1] + products[2]);
+        y[gemm.y_row] =
+            ByteOf(gemm.requantizer[output], gemm.kind, first - products[1] + products[3]);
       }
     }
   } while (pair->more != 0);

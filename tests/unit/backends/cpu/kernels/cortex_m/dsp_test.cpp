@@ -1,4 +1,6 @@
 // What only the DSP kernels take of bytes, against the portable kernels: equal bits.
+#include <utility>
+
 #include "tests/unit/backends/cpu/kernels/cortex_m/conv_cases.hpp"
 
 namespace tenon::cpu::testing {
@@ -108,6 +110,28 @@ void CheckFewPixels(const KernelEntry& kernel, bool over_input, int i, Generator
   pair.CheckEqual(attributes);
 }
 
+/// Adds the operands of a convolution of i8 to i8, of all of whose range; returns its attributes
+/// and the output. `rectifies`: by the zero point.
+std::pair<QuantizedConvAttributes, Tensor> AddSignedConv(KernelPair& pair, const ConvCase& c,
+                                                         const GemmOptions& options, Layout x,
+                                                         Layout y, bool rectifies,
+                                                         Generator& random) {
+  pair.AddInput(RandomBytes(DType::kI8, c.x, StridesFor(c.x, x), random));
+  pair.AddInput(RandomBytes(DType::kI8, c.w, StridesFor(c.w, Layout::kChannelsLast), random),
+                kConstant);
+  pair.AddParameters(c.w[0], c.w[1] * c.w[2] * c.w[3], options, random);
+  const std::vector<int32_t> dims = OutputDims(c);
+  const std::vector<int32_t> strides = StridesFor(dims, y);
+  pair.AddOutput(DType::kI8, dims, strides);
+  QuantizedConvAttributes attributes;
+  attributes.conv = c.conv;
+  attributes.output = MakeOutput(options, random);
+  attributes.output.min = -128;
+  attributes.output.max = 127;
+  if (rectifies) attributes.output.zero_point = -128;
+  return {attributes, Tensor(DType::kI8, dims, strides)};
+}
+
 /// Windows of three rows over two rows of outputs and more, at borders and inside.
 void CheckWinograd(const KernelEntry& kernel, int i, Generator& random) {
   const int32_t outputs = 2 * Pick(random, 1, 9);
@@ -127,20 +151,8 @@ void CheckWinograd(const KernelEntry& kernel, int i, Generator& random) {
     return Pick(random, 0, 1) == 0 ? Layout::kChannelsLast : Layout::kChannelsLastGaps;
   };
   KernelPair pair(kernel, "cpu.quantized_conv.portable");
-  pair.AddInput(RandomBytes(DType::kI8, c.x, StridesFor(c.x, layout()), random));
-  pair.AddInput(RandomBytes(DType::kI8, c.w, StridesFor(c.w, Layout::kChannelsLast), random),
-                kConstant);
-  pair.AddParameters(outputs, c.w[1] * c.w[2] * c.w[3], options, random);
-  const std::vector<int32_t> y = OutputDims(c);
-  const std::vector<int32_t> y_strides = StridesFor(y, layout());
-  pair.AddOutput(DType::kI8, y, y_strides);
-  QuantizedConvAttributes attributes;
-  attributes.conv = c.conv;
-  attributes.output = MakeOutput(options, random);
-  attributes.output.min = -128;
-  attributes.output.max = 127;
-  if (i % 3 == 0) attributes.output.zero_point = -128;  // a rectifier
-  const Tensor output(DType::kI8, y, y_strides);
+  const auto [attributes, output] =
+      AddSignedConv(pair, c, options, layout(), layout(), i % 3 == 0, random);
   REQUIRE(!pair.IsRefused(CapsOfKernel(kernel), attributes, output));
   pair.UseSomeWorkspace(CapsOfKernel(kernel), attributes, output, random);
   pair.CheckEqual(attributes);
@@ -162,20 +174,9 @@ void CheckFirst(const KernelEntry& kernel, int i, Generator& random) {
   options.hostile = i % 8 == 0;
   KernelPair pair(kernel, "cpu.quantized_conv.portable");
   const Layout layout = i % 5 == 0 ? Layout::kChannelsLastGaps : Layout::kChannelsLast;
-  pair.AddInput(RandomBytes(DType::kI8, c.x, StridesFor(c.x, layout), random));
-  pair.AddInput(RandomBytes(DType::kI8, c.w, StridesFor(c.w, Layout::kChannelsLast), random),
-                kConstant);
-  pair.AddParameters(outputs, c.w[1] * c.w[2] * c.w[3], options, random);
+  const auto [attributes, output] =
+      AddSignedConv(pair, c, options, layout, layout, i % 3 == 0, random);
   const std::vector<int32_t> y = OutputDims(c);
-  const std::vector<int32_t> y_strides = StridesFor(y, layout);
-  pair.AddOutput(DType::kI8, y, y_strides);
-  QuantizedConvAttributes attributes;
-  attributes.conv = c.conv;
-  attributes.output = MakeOutput(options, random);
-  attributes.output.min = -128;
-  attributes.output.max = 127;
-  if (i % 3 == 0) attributes.output.zero_point = -128;  // a rectifier
-  const Tensor output(DType::kI8, y, y_strides);
   const bool is_few = y[0] * y[2] * y[3] <= 64;
   REQUIRE(pair.IsRefused(CapsOfKernel(kernel), attributes, output) == !is_few);
   if (!is_few) return;

@@ -1,7 +1,9 @@
+#include "backends/cpu/kernels/cortex_m/simd/dsp/pixel_window.hpp"
+
 #include <cstddef>
 #include <cstdint>
 
-#include "backends/cpu/kernels/cortex_m/simd/dsp/depthwise_windows.hpp"
+#include "backends/cpu/kernels/cortex_m/simd/dsp/pixel_window_code.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/requantize.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/words.hpp"
 
@@ -13,19 +15,6 @@ namespace tenon::cpu::dsp {
 // PixelWindow up to `finish`: 0 gap, 4 w_gap, 8 where a row begins, 12 rows, 16 step, 20 less, 24
 // w_step, 28 x, 32 w, 36 bias, 40 factors, 44 shifts, 48 y, 52 quads, 56 zero_point, 60 what makes
 // bytes.
-#define TENON_TAP                  \
-  "ldr r10, [r5]\n"                \
-  "ldr r11, [r6]\n"                \
-  "add r5, r7\n"                   \
-  "add r6, r9\n"                   \
-  "sxtab16 r12, r8, r10\n"         \
-  "sxtb16 lr, r11\n"               \
-  "sxtab16 r10, r8, r10, ror #8\n" \
-  "sxtb16 r11, r11, ror #8\n"      \
-  "smlabb r1, r12, lr, r1\n"       \
-  "smlatt r3, r12, lr, r3\n"       \
-  "smlabb r2, r10, r11, r2\n"      \
-  "smlatt r4, r10, r11, r4\n"
 
 // A sum to a byte, as RequantizeDoubled does, by a factor and a byte of the shifts in r11.
 #define TENON_DOUBLED(sum, factor, shift)             \
@@ -165,7 +154,6 @@ __attribute__((naked)) void RunWindow(const PixelWindow&) {
       "pop {r4-r11, pc}\n");
 }
 
-#undef TENON_TAP
 #undef TENON_DOUBLED
 #undef TENON_WINDOW_FLOATS
 
