@@ -207,6 +207,20 @@ TEST_CASE("Products of bytes go four deep and sixteen channels wide") {
   CHECK(terms.amounts.at("fixed_point_outputs") == 0);
 }
 
+TEST_CASE("A depthwise convolution whose channels have several outputs goes tap by tap") {
+  const auto of_outputs = [](int outputs) {
+    return TermsOf(
+        fmt::format("graph g\ninput %x: f32[1,16,9,9]\nconst %w: f32[{0},1,3,3] = random(1)\n"
+                    "%y: f32[1,{0},7,7] channels_last = conv(%x, %w) {{group=16}} "
+                    "@cpu/cpu.conv.vector_depthwise\noutput %y\n",
+                    outputs));
+  };
+  CHECK(of_outputs(16).model == "cpu.conv.vector_depthwise");
+  const Terms several = of_outputs(32);
+  CHECK(several.model == "cpu.conv.vector_depthwise any");
+  CHECK(several.amounts.at("pointers") == 7 * 7 * 9);
+}
+
 TEST_CASE("A depthwise convolution of bytes is a model of its own") {
   const Terms terms = QuantizedConvTerms(96, 96, 96);
   CHECK(terms.model == "cpu.quantized_conv.portable depthwise");
