@@ -42,9 +42,6 @@ const char* DepthwiseSupports(const OpCall& call) {
   const TensorView& w = call.Input(ConvInput::kWeights);
   if (w.dims[1] != 1 || w.dims[0] != attributes.conv.group) return "not depthwise";
   if (!HasConstants(call)) return "weights and parameters must be constant";
-  if (w.dtype != DType::kI8 || call.HasInput(QuantizedGemmInput::kWeightsZeroPoint)) {
-    return "the fast depthwise convolution takes weights of i8 without zero points";
-  }
   if (attributes.output.to != static_cast<int32_t>(DType::kI8) &&
       attributes.output.to != static_cast<int32_t>(DType::kU8)) {
     return "the fast depthwise convolution gives i8 or u8";
@@ -112,6 +109,18 @@ const char* DequantizeSupports(const OpCall& call) {
 
 const char* LayerNormSupports(const OpCall& call) {
   return IsByte(call.Input(0).dtype) ? nullptr : "not of i8 or u8";
+}
+
+const char* SoftmaxSupports(const OpCall& call) {
+  const auto& attributes = call.AttributesAs<QuantizedSoftmaxAttributes>();
+  if (!IsByte(call.Input(0).dtype)) return "not of i8 or u8";
+  if (call.Input(0).Elements() == 0) return "the fast kernel is not used for empty tensors";
+  if (attributes.output.rounding != Rounding::kHalfEven) {
+    return "the fast kernel computes in floats";
+  }
+  return attributes.softmax.axis == call.Input(0).rank - 1
+             ? nullptr
+             : "the fast kernel takes rows along the last axis";
 }
 
 const char* MaxPoolSupports(const OpCall& call) {

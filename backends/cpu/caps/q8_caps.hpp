@@ -32,6 +32,7 @@ void DepthwisePackingKey(const OpCall& call, PackingKey* key);
 [[nodiscard]] const char* DequantizeSupports(const OpCall& call);
 /// Accepts rows of bytes.
 [[nodiscard]] const char* LayerNormSupports(const OpCall& call);
+[[nodiscard]] const char* SoftmaxSupports(const OpCall& call);
 [[nodiscard]] const char* MaxPoolSupports(const OpCall& call);
 [[nodiscard]] const char* AveragePoolSupports(const OpCall& call);
 /// Accepts sums over the rows and columns of images.

@@ -11,15 +11,17 @@ using In = QuantizedGemmInput;
 
 // Of the kernels' blocks: arrays begin at cache lines, a header and a descriptor for each group of
 // channels stand in front.
-constexpr int64_t kLine = 64;
 constexpr int64_t kHeaderBytes = 64;
 constexpr int64_t kGroupBytes = 80;
+/// Fewer rows do not pay for packing the second factor.
+constexpr int kFewestPackingRows = 4;
 
-const char* GemmRefusal(const OpCall& call) {
+/// `first_constant`: the first input that must be constant.
+const char* GemmRefusal(const OpCall& call, int first_constant = In::kWeights) {
   for (int i = 0; i < call.InputCount(); ++i) {
     if (!call.HasInput(i)) continue;
     if (call.Input(i).Elements() == 0) return "fast products are not used for empty tensors";
-    if (i != In::kX && call.Input(i).data == nullptr) {
+    if (i >= first_constant && call.Input(i).data == nullptr) {
       return "fast products pack weights, factors and zero points when the plan is loaded: they "
              "must be constant";
     }
@@ -47,10 +49,10 @@ size_t PackedBytes(const OpCall& call, int64_t convolutions, int64_t outputs, in
   int64_t arrays = 1;  // bias, multiplier, shift and the three floats of a fixed-point factor
   if (call.HasInput(In::kMultiplier)) arrays = call.HasInput(In::kShift) ? 6 : 2;
   return static_cast<size_t>(
-      kHeaderBytes + RoundUp<int64_t>(groups * kGroupBytes, kLine) +
-      RoundUp<int64_t>(x_channels, kLine) +
-      RoundUp<int64_t>(width * RoundUp<int64_t>(depth, kDepthStep) * taps * passes, kLine) +
-      arrays * RoundUp<int64_t>(width * 4, kLine));
+      kHeaderBytes + RoundUp<int64_t>(groups * kGroupBytes, kLineBytes) +
+      RoundUp<int64_t>(x_channels, kLineBytes) +
+      RoundUp<int64_t>(width * RoundUp<int64_t>(depth, kDepthStep) * taps * passes, kLineBytes) +
+      arrays * RoundUp<int64_t>(width * 4, kLineBytes));
 }
 
 void AddConstants(const OpCall& call, const QuantizedOutput& output, PackingKey* key) {
@@ -92,6 +94,18 @@ int WeightPasses(const OpCall& call, int output_axis) {
   return most;
 }
 
+int MostWeightPasses(const OpCall& call) {
+  const bool is_signed = call.Input(In::kWeights).dtype == DType::kI8;
+  const int32_t least = is_signed ? -128 : 0;
+  int32_t zero_point = 0;
+  if (call.HasInput(In::kWeightsZeroPoint)) {
+    zero_point = ByteAt(call.Input(In::kWeightsZeroPoint), 0);
+  }
+  const int at_least = PassesOf(least - zero_point);
+  const int at_most = PassesOf(least + 255 - zero_point);
+  return at_least > at_most ? at_least : at_most;
+}
+
 int MatMulOutputAxis(const OpCall& call) {
   const bool transposed = call.AttributesAs<MatMulAttributes>().transpose_b != 0;
   return call.Input(In::kWeights).rank - (transposed ? 2 : 1);
@@ -130,6 +144,22 @@ const char* MatMulSupports(const OpCall& call) {
   return nullptr;
 }
 
+const char* PackingMatMulSupports(const OpCall& call) {
+  if (const char* reason = GemmRefusal(call, In::kBias)) return reason;
+  if (call.AttributesAs<MatMulAttributes>().transpose_a != 0) {
+    return "the fast product takes its first factor as it is";
+  }
+  for (const int i : {In::kXZeroPoint, In::kWeightsZeroPoint}) {
+    if (call.HasInput(i) && call.Input(i).dims[0] != 1) {
+      return "where the second factor is packed each time, zero points are one for all channels";
+    }
+  }
+  const TensorView& a = call.Input(In::kX);
+  if (a.dims[a.rank - 1] < kFewestDirectChannels) return "rows shorter than a step multiplies";
+  return a.dims[a.rank - 2] < kFewestPackingRows ? "too few rows to pay for packing the factors"
+                                                 : nullptr;
+}
+
 void ConvPackingKey(const OpCall& call, PackingKey* key) {
   const auto& attributes = call.AttributesAs<QuantizedConvAttributes>();
   key->Add(attributes.conv.group);
@@ -160,6 +190,35 @@ size_t MatMulPackedBytes(const OpCall& call) {
   const TensorView& y = call.Output();
   return PackedBytes(call, 1, y.dims[y.rank - 1], a.dims[a.rank - 1], 1, 1,
                      WeightPasses(call, MatMulOutputAxis(call)));
+}
+
+size_t PackingMatMulPackedBytes(const OpCall& call) {
+  const TensorView& y = call.Output();
+  return PackedBytes(call, 1, y.dims[y.rank - 1], /*depth=*/0, 1, 1, 1);
+}
+
+PackingWorkspace PackingWorkspaceOf(const OpCall& call) {
+  const TensorView& a = call.Input(In::kX);
+  const TensorView& y = call.Output();
+  const int64_t outputs = y.dims[y.rank - 1];
+  const int64_t depth = a.dims[a.rank - 1];
+  const auto width = RoundUp<int64_t>(outputs, kWidthStep);
+  PackingWorkspace workspace;
+  workspace.batches = y.Elements() / (int64_t{y.dims[y.rank - 2]} * outputs);
+  workspace.bias_offset =
+      RoundUp<int64_t>(CeilDiv<int64_t>(outputs, kMostWidth) * kGroupBytes, kLineBytes);
+  workspace.weights_offset = workspace.bias_offset + RoundUp<int64_t>(width * 4, kLineBytes);
+  workspace.stride =
+      workspace.weights_offset +
+      RoundUp<int64_t>(width * RoundUp<int64_t>(depth, kDepthStep) * MostWeightPasses(call),
+                       kLineBytes);
+  return workspace;
+}
+
+size_t PackingMatMulWorkspace(const OpCall& call, int /*threads*/) {
+  const PackingWorkspace workspace = PackingWorkspaceOf(call);
+  // It begins at the first cache line.
+  return static_cast<size_t>(workspace.batches * workspace.stride + kLineBytes);
 }
 
 }  // namespace tenon::cpu::q8

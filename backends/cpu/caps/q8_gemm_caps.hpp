@@ -23,6 +23,8 @@ inline constexpr int kFewestDirectChannels = kDepthStep;
 /// are constant.
 [[nodiscard]] const char* ConvSupports(const OpCall& call);
 [[nodiscard]] const char* MatMulSupports(const OpCall& call);
+/// Of products whose second factor is no constant: it is packed whenever they run.
+[[nodiscard]] const char* PackingMatMulSupports(const OpCall& call);
 
 /// Returns true if the convolution is 1x1 without padding, so that it reads each pixel once, in
 /// place.
@@ -34,6 +36,22 @@ inline constexpr int kFewestDirectChannels = kDepthStep;
 inline constexpr int kMostPasses = 3;
 [[nodiscard]] int WeightPasses(const OpCall& call, int output_axis);
 [[nodiscard]] int MatMulOutputAxis(const OpCall& call);
+/// Does likewise for weights of any bytes, which have one zero point or none.
+[[nodiscard]] int MostWeightPasses(const OpCall& call);
+
+/// Is the workspace of a product that packs its second factor: `batches` parts of `stride` bytes,
+/// each with descriptors of groups of channels, a bias for each place, and packed weights, all from
+/// the first multiple of `kLineBytes` on.
+inline constexpr int64_t kLineBytes = 64;
+struct PackingWorkspace {
+  int64_t batches;
+  int64_t bias_offset;
+  int64_t weights_offset;
+  int64_t stride;
+};
+[[nodiscard]] PackingWorkspace PackingWorkspaceOf(const OpCall& call);
+/// Is KernelCaps::workspace_bytes.
+[[nodiscard]] size_t PackingMatMulWorkspace(const OpCall& call, int threads);
 
 /// Is KernelCaps::packing_key: what the packed weights depend on.
 void ConvPackingKey(const OpCall& call, PackingKey* key);
@@ -42,5 +60,6 @@ void MatMulPackingKey(const OpCall& call, PackingKey* key);
 /// Is KernelCaps::packed_bytes.
 [[nodiscard]] size_t ConvPackedBytes(const OpCall& call);
 [[nodiscard]] size_t MatMulPackedBytes(const OpCall& call);
+[[nodiscard]] size_t PackingMatMulPackedBytes(const OpCall& call);
 
 }  // namespace tenon::cpu::q8

@@ -7,6 +7,9 @@
 // 1980); the polynomials are minimax fits (Remez exchange, relative error as the weight) made for
 // this file in 40-digit arithmetic and then rounded to float. The largest error of each fit stands
 // beside it. Needs float arithmetic without contraction and without reassociation.
+//
+// All are static: files that are compiled for one instruction set include this too, and the linker
+// must not keep their copy for everybody.
 #pragma once
 
 #include <cfloat>
@@ -18,27 +21,27 @@ namespace tenon::cpu::portable::math {
 
 inline constexpr float kInfinity = __builtin_inff();
 
-[[nodiscard]] inline uint32_t BitsOf(float x) {
+[[nodiscard]] static inline uint32_t BitsOf(float x) {
   uint32_t bits;
   std::memcpy(&bits, &x, sizeof(bits));
   return bits;
 }
 
-[[nodiscard]] inline float FloatOfBits(uint32_t bits) {
+[[nodiscard]] static inline float FloatOfBits(uint32_t bits) {
   float x;
   std::memcpy(&x, &bits, sizeof(x));
   return x;
 }
 
 /// x with the sign of `sign`.
-[[nodiscard]] inline float CopySign(float x, float sign) {
+[[nodiscard]] static inline float CopySign(float x, float sign) {
   return FloatOfBits((BitsOf(x) & 0x7FFFFFFFU) | (BitsOf(sign) & 0x80000000U));
 }
 
-[[nodiscard]] inline float Abs(float x) { return FloatOfBits(BitsOf(x) & 0x7FFFFFFFU); }
+[[nodiscard]] static inline float Abs(float x) { return FloatOfBits(BitsOf(x) & 0x7FFFFFFFU); }
 
 /// 2^exponent for -126 <= exponent <= 127; any other gives a meaningless number, but no trap.
-[[nodiscard]] inline float PowerOfTwo(int32_t exponent) {
+[[nodiscard]] static inline float PowerOfTwo(int32_t exponent) {
   return FloatOfBits(static_cast<uint32_t>(exponent + 127) << 23U);
 }
 
@@ -49,7 +52,7 @@ struct ExpReduction {
   float excess;  ///< exp(remainder) - 1
 };
 
-[[nodiscard]] inline ExpReduction ReduceExp(float x, float tail) {
+[[nodiscard]] static inline ExpReduction ReduceExp(float x, float tail) {
   constexpr float kRounder = 12582912.0F;      // 1.5 * 2^23: adding it rounds to an integer
   constexpr float kLogTwoHigh = 0.693359375F;  // few bits: its products below are exact
   constexpr float kLogTwoLow = -2.12194440e-4F;
@@ -67,7 +70,7 @@ struct ExpReduction {
 }
 
 /// exp(x + tail) for a tail much smaller than 1.
-[[nodiscard]] inline float ExpOfSum(float x, float tail) {
+[[nodiscard]] static inline float ExpOfSum(float x, float tail) {
   x = x < -104.0F ? -104.0F : x;  // exp is 0 below and infinite above
   x = x > 89.0F ? 89.0F : x;
   const ExpReduction reduced = ReduceExp(x, tail);
@@ -76,10 +79,10 @@ struct ExpReduction {
   return (1.0F + reduced.excess) * PowerOfTwo(half) * PowerOfTwo(reduced.exponent - half);
 }
 
-[[nodiscard]] inline float Exp(float x) { return ExpOfSum(x, 0.0F); }
+[[nodiscard]] static inline float Exp(float x) { return ExpOfSum(x, 0.0F); }
 
 /// exp(x) - 1 without cancellation near 0.
-[[nodiscard]] inline float ExpMinusOne(float x) {
+[[nodiscard]] static inline float ExpMinusOne(float x) {
   const float clamped = x < -30.0F ? -30.0F : (x > 89.0F ? 89.0F : x);
   const ExpReduction reduced = ReduceExp(clamped, 0.0F);
   const float half_scale = PowerOfTwo(reduced.exponent - 1);
@@ -88,7 +91,7 @@ struct ExpReduction {
 }
 
 /// Natural logarithm; -infinity at 0, NaN below.
-[[nodiscard]] inline float Log(float x) {
+[[nodiscard]] static inline float Log(float x) {
   constexpr uint32_t kSqrtHalf = 0x3F3504F3U;
   const bool is_subnormal = x < FLT_MIN;
   const float scaled = is_subnormal ? x * 8388608.0F : x;  // 2^23
@@ -115,19 +118,19 @@ struct ExpReduction {
 }
 
 /// log(1 + x) for 0 <= x <= 1, without losing small x.
-[[nodiscard]] inline float LogOnePlus(float x) {
+[[nodiscard]] static inline float LogOnePlus(float x) {
   const float sum = 1.0F + x;
   return Log(sum) + (x - (sum - 1.0F)) / sum;
 }
 
 /// 1 / (1 + exp(-x)).
-[[nodiscard]] inline float Sigmoid(float x) {
+[[nodiscard]] static inline float Sigmoid(float x) {
   const float e = Exp(-Abs(x));
   const float numerator = x < 0.0F ? e : 1.0F;
   return numerator / (1.0F + e);
 }
 
-[[nodiscard]] inline float Tanh(float x) {
+[[nodiscard]] static inline float Tanh(float x) {
   const float magnitude = Abs(x);
   const float far = 1.0F - 2.0F / (Exp(2.0F * magnitude) + 1.0F);
   // tanh(x) = x + x^3 p(x^2) for |x| <= 5/8; 4.4e-9.
@@ -143,7 +146,7 @@ struct ExpReduction {
 
 /// erfc(z) for z >= 0, where `high + tail` is -z^2: with it the caller keeps the relative accuracy
 /// of the far end (5e-7), where z^2 rounded to a float would lose it.
-[[nodiscard]] inline float ErfcFromSquare(float z, float high, float tail) {
+[[nodiscard]] static inline float ErfcFromSquare(float z, float high, float tail) {
   // erfc(z) = t exp(-z^2 + p(t)), t = 2 / (2 + z), for z <= 10.3; 4.7e-8. The substitution is that
   // of Numerical Recipes (Press et al., 1992, section 6.2).
   const float t = 2.0F / (2.0F + z);
@@ -163,10 +166,12 @@ struct ExpReduction {
 }
 
 /// The leading 12 bits of x: their square is exact.
-[[nodiscard]] inline float LeadingBits(float x) { return FloatOfBits(BitsOf(x) & 0xFFFFF000U); }
+[[nodiscard]] static inline float LeadingBits(float x) {
+  return FloatOfBits(BitsOf(x) & 0xFFFFF000U);
+}
 
 /// Error function. Relative error below 3e-7.
-[[nodiscard]] inline float Erf(float x) {
+[[nodiscard]] static inline float Erf(float x) {
   float z = Abs(x);
   z = z > 10.0F ? 10.0F : z;
   const float leading = LeadingBits(z);
@@ -185,7 +190,7 @@ struct ExpReduction {
 }
 
 /// x Phi(x) = x erfc(-x / sqrt 2) / 2. Relative error below 1e-6, also where the result is tiny.
-[[nodiscard]] inline float Gelu(float x) {
+[[nodiscard]] static inline float Gelu(float x) {
   float magnitude = Abs(x);
   magnitude = magnitude > 14.5F ? 14.5F : magnitude;
   const float leading = LeadingBits(magnitude);
@@ -199,27 +204,27 @@ struct ExpReduction {
 }
 
 /// x / (1 + exp(-x)).
-[[nodiscard]] inline float Silu(float x) {
+[[nodiscard]] static inline float Silu(float x) {
   const float finite = x < -FLT_MAX ? -FLT_MAX : x;
   return finite * Sigmoid(x);
 }
 
 /// 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), by (1 + tanh(u)) / 2 = sigmoid(2 u), in which
 /// no term cancels.
-[[nodiscard]] inline float GeluTanh(float x) {
+[[nodiscard]] static inline float GeluTanh(float x) {
   const float finite = x < -FLT_MAX ? -FLT_MAX : x;
   return finite * Sigmoid(1.59576912F * x * (1.0F + 0.044715F * x * x));
 }
 
 /// log(1 + exp(x)).
-[[nodiscard]] inline float Softplus(float x) {
+[[nodiscard]] static inline float Softplus(float x) {
   const float positive = x > 0.0F ? x : 0.0F;
   const float tail = LogOnePlus(Exp(-Abs(x)));
   return x != x ? x : positive + tail;
 }
 
 /// x tanh(softplus(x)), by tanh(log s) = (s^2 - 1) / (s^2 + 1), where no term cancels.
-[[nodiscard]] inline float Mish(float x) {
+[[nodiscard]] static inline float Mish(float x) {
   const float t = Exp(-Abs(x));
   const float square = t * t;
   const float numerator = x < 0.0F ? square + 2.0F * t : 1.0F + 2.0F * t;
@@ -228,42 +233,42 @@ struct ExpReduction {
   return finite * (numerator / (numerator + rest));
 }
 
-[[nodiscard]] inline float Elu(float x, float alpha) {
+[[nodiscard]] static inline float Elu(float x, float alpha) {
   const float negative = alpha * ExpMinusOne(x < 0.0F ? x : 0.0F);
   return x >= 0.0F ? x : (x < 0.0F ? negative : x);
 }
 
 /// min(max(x, low), high); NaN stays NaN.
 template <typename T>
-[[nodiscard]] inline T Clamp(T x, T low, T high) {
+[[nodiscard]] static inline T Clamp(T x, T low, T high) {
   const T raised = x < low ? low : x;
   return raised > high ? high : raised;
 }
 
-[[nodiscard]] inline float LeakyRelu(float x, float slope) {
+[[nodiscard]] static inline float LeakyRelu(float x, float slope) {
   const float scaled = slope * x;  // of every element, so that a loop has no branch
   return x < 0.0F ? scaled : x;
 }
 
-[[nodiscard]] inline float HardSigmoid(float x, float alpha, float beta) {
+[[nodiscard]] static inline float HardSigmoid(float x, float alpha, float beta) {
   float y = alpha * x + beta;
   y = y > 1.0F ? 1.0F : y;
   return y < 0.0F ? 0.0F : y;
 }
 
-[[nodiscard]] inline float HardSwish(float x) {
+[[nodiscard]] static inline float HardSwish(float x) {
   const float finite = x < -FLT_MAX ? -FLT_MAX : x;
   return finite * HardSigmoid(x, 1.0F / 6.0F, 0.5F);
 }
 
 /// x / (1 + |x|); at infinity its limit.
-[[nodiscard]] inline float Softsign(float x) {
+[[nodiscard]] static inline float Softsign(float x) {
   const float finite = x > FLT_MAX ? FLT_MAX : (x < -FLT_MAX ? -FLT_MAX : x);
   return finite / (1.0F + Abs(finite));
 }
 
 /// Towards zero.
-[[nodiscard]] inline float Truncate(float x) {
+[[nodiscard]] static inline float Truncate(float x) {
   const float magnitude = Abs(x);
   const bool has_fraction = magnitude < 8388608.0F;  // 2^23; false for NaN
   const float safe = has_fraction ? magnitude : 0.0F;
@@ -271,20 +276,20 @@ template <typename T>
   return has_fraction ? CopySign(whole, x) : x;
 }
 
-[[nodiscard]] inline float Floor(float x) {
+[[nodiscard]] static inline float Floor(float x) {
   const float whole = Truncate(x);
   const float below = whole - 1.0F;
   return whole > x ? below : whole;
 }
 
-[[nodiscard]] inline float Ceil(float x) {
+[[nodiscard]] static inline float Ceil(float x) {
   const float whole = Truncate(x);
   const float above = CopySign(whole + 1.0F, x);
   return whole < x ? above : whole;
 }
 
 /// To the nearest integer, halves to even.
-[[nodiscard]] inline float RoundHalfToEven(float x) {
+[[nodiscard]] static inline float RoundHalfToEven(float x) {
   constexpr float kRounder = 8388608.0F;  // 2^23: at this size the last place is 1
   const float magnitude = Abs(x);
   const float rounded = CopySign((magnitude + kRounder) - kRounder, x);
@@ -292,7 +297,7 @@ template <typename T>
 }
 
 /// -1, 0 or 1; keeps NaN and the sign of zero.
-[[nodiscard]] inline float Sign(float x) {
+[[nodiscard]] static inline float Sign(float x) {
   const float one = CopySign(1.0F, x);
   const float magnitude = Abs(x);
   return magnitude > 0.0F ? one : x;

@@ -156,6 +156,19 @@ struct LayerNormCall {
   uint8_t flip;  ///< to i8
 };
 
+/// Computes the softmax of a row of bytes, whose values are i8 and `offset`: in floats, divided by
+/// `output_scale`, halves to even; NaN gives the zero point.
+struct SoftmaxCall {
+  const uint8_t* x;
+  uint8_t* y;  ///< may be x
+  int count;
+  uint8_t flip;    ///< to i8
+  int32_t offset;  ///< what the flip subtracts
+  float scale;
+  float output_scale;
+  ByteOutput output;
+};
+
 /// Says what becomes of a sum S of n elements from which the zero points have been subtracted.
 struct SumEpilogue {
   enum class Kind : uint8_t {
@@ -197,6 +210,7 @@ struct ByteRoutines {
   void (*quantize)(const QuantizeCall& call);
   void (*dequantize)(const DequantizeCall& call);
   void (*layer_norm)(const LayerNormCall& call);
+  void (*softmax)(const SoftmaxCall& call);
   void (*max_pool)(const PoolCall& call);
   void (*sum_pool)(const PoolCall& call);
   /// Interleaves `count` pixels of the three planes at `planes`.
@@ -205,6 +219,8 @@ struct ByteRoutines {
 
 /// Returns the routines of the chosen instruction set, for ops that are loaded now.
 [[nodiscard]] const ByteRoutines& ChosenRoutines();
+/// Returns the fastest routines below the chosen ones whose depthwise weights are i16.
+[[nodiscard]] const ByteRoutines& WideRoutines();
 
 extern const ByteRoutines kGenericByteRoutines;
 #if defined(__aarch64__)

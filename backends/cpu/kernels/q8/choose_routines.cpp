@@ -23,6 +23,14 @@ const ByteRoutines& ChosenRoutines() {
   return kGenericByteRoutines;
 }
 
+const ByteRoutines& WideRoutines() {
+#if defined(__x86_64__)
+  // Every processor with AVX-512 has AVX2.
+  if (ChosenInstructions() == Instructions::kAvx512Vnni) return kAvx2ByteRoutines;
+#endif
+  return ChosenRoutines();
+}
+
 const GemmRoutines& GemmRoutinesOf(Instructions instructions) {
 #if defined(__x86_64__)
   if (instructions == Instructions::kAvx512Vnni) return kAvx512VnniGemmRoutines;

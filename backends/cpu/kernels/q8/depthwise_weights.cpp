@@ -23,10 +23,31 @@ T ElementOf(const OpCall& op, int input, int i) {
   return view.As<const T>()[int64_t{at} * view.strides[0]];
 }
 
+int32_t ValueOf(DType dtype, uint8_t byte) {
+  return dtype == DType::kI8 ? static_cast<int8_t>(byte) : byte;
+}
+
+/// Returns a weight less its channel's zero point.
 int32_t WeightAt(const OpCall& op, int channel, int row, int column) {
   const TensorView& w = op.Input(In::kWeights);
-  return w.As<const int8_t>()[int64_t{channel} * w.strides[0] + int64_t{row} * w.strides[2] +
-                              int64_t{column} * w.strides[3]];
+  const uint8_t byte =
+      w.As<const uint8_t>()[int64_t{channel} * w.strides[0] + int64_t{row} * w.strides[2] +
+                            int64_t{column} * w.strides[3]];
+  const int32_t value = ValueOf(w.dtype, byte);
+  if (!op.HasInput(In::kWeightsZeroPoint)) return value;
+  return value - ValueOf(w.dtype, ElementOf<uint8_t>(op, In::kWeightsZeroPoint, channel));
+}
+
+bool FitBytes(const OpCall& op) {
+  const TensorView& w = op.Input(In::kWeights);
+  if (w.dtype == DType::kI8 && !op.HasInput(In::kWeightsZeroPoint)) return true;
+  for (int channel = 0; channel < w.dims[0]; ++channel) {
+    for (int tap = 0; tap < w.dims[2] * w.dims[3]; ++tap) {
+      const int32_t weight = WeightAt(op, channel, tap / w.dims[3], tap % w.dims[3]);
+      if (weight < INT8_MIN || weight > INT8_MAX) return false;
+    }
+  }
+  return true;
 }
 
 /// Returns the zero point's byte.
@@ -54,7 +75,7 @@ bool IsTame(const OpCall& op, int channel) {
   const TensorView& w = op.Input(In::kWeights);
   constexpr double kAnySum = 2147483648.0;
   const double bias = std::abs(static_cast<double>(ElementOf<int32_t>(op, In::kBias, channel)));
-  const double window = 255.0 * 128.0 * w.dims[2] * w.dims[3] + bias;
+  const double window = 255.0 * 255.0 * w.dims[2] * w.dims[3] + bias;
   const double most = window < kAnySum ? window : kAnySum;
   if (op.AttributesAs<QuantizedConvAttributes>().output.rounding == Rounding::kFixedPoint) {
     const FixedPointFactor factor = FactorOf(op, channel);
@@ -69,7 +90,8 @@ const ByteRoutines& RoutinesFor(const OpCall& op) {
   for (int channel = 0; channel < op.Input(In::kWeights).dims[0]; ++channel) {
     if (!IsTame(op, channel)) return kGenericByteRoutines;
   }
-  return ChosenRoutines();
+  const ByteRoutines& chosen = ChosenRoutines();
+  return chosen.depthwise_form.is_byte && !FitBytes(op) ? WideRoutines() : chosen;
 }
 
 DepthwiseWeights* LayOut(BlockLayout& block, const DepthwiseForm& form, int channels, int groups) {

@@ -7,6 +7,15 @@
 namespace tenon::cpu::q8 {
 namespace {
 
+/// Stores the first `count` of kNeighbours words.
+void StoreWords(const void* words, int count, uint8_t* to) {
+  if (count == kNeighbours) {
+    std::memcpy(to, words, kNeighbours * sizeof(int32_t));
+  } else {
+    std::memcpy(to, words, static_cast<size_t>(count) * sizeof(int32_t));
+  }
+}
+
 float FactorOf(const GemmGroup& group, int p) {
   float factor;
   std::memcpy(&factor, &group.multiplier[p], sizeof factor);
@@ -31,17 +40,24 @@ int32_t ExactOutput(const GemmGroup& group, const GemmEpilogue& epilogue, int p,
 
 void StoreFromSums(const GemmRoutines& routines, const GemmGroup& group,
                    const GemmEpilogue& epilogue, const int32_t* sums, uint8_t* y) {
-  for (int p = 0; p < group.width; ++p) {
+  for (int p = 0; p < group.width; p += kNeighbours) {
     const int m = routines.channel_at(p, group.width);
-    if (m >= group.channels) continue;
+    const int left = group.channels - m;
+    const int count = left < kNeighbours ? left : kNeighbours;
+    if (count <= 0) continue;
     if (epilogue.kind == EpilogueKind::kSums) {
-      std::memcpy(y + int64_t{m} * 4, &sums[p], sizeof(int32_t));
+      StoreWords(sums + p, count, y + int64_t{m} * 4);
     } else if (epilogue.kind == EpilogueKind::kFloats) {
-      const float value = static_cast<float>(sums[p]) * FactorOf(group, p);
-      std::memcpy(y + int64_t{m} * 4, &value, sizeof value);
+      float values[kNeighbours];
+      for (int i = 0; i < kNeighbours; ++i) {
+        values[i] = static_cast<float>(sums[p + i]) * FactorOf(group, p + i);
+      }
+      StoreWords(values, count, y + int64_t{m} * 4);
     } else {
-      const auto value = static_cast<uint32_t>(ExactOutput(group, epilogue, p, sums[p]));
-      y[m] = static_cast<uint8_t>(value ^ (epilogue.flip & 0xFFU));
+      for (int i = 0; i < count; ++i) {
+        const auto value = static_cast<uint32_t>(ExactOutput(group, epilogue, p + i, sums[p + i]));
+        y[m + i] = static_cast<uint8_t>(value ^ (epilogue.flip & 0xFFU));
+      }
     }
   }
 }

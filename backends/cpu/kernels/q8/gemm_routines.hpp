@@ -80,12 +80,16 @@ struct GemmCall {
   const GemmEpilogue* epilogue;
 };
 
+constexpr int kNeighbours = 4;
+
 struct GemmRoutines {
   const char* name;
   void (*run)(const GemmCall& call);
   /// Returns where the weight of place `p` and byte `k` of a step is among the step's kDepthStep *
   /// width.
   int (*weight_place)(int p, int k, int width);
+  /// Returns the channel of a place. Of every kNeighbours places from a multiple of as many on, the
+  /// channels are neighbours too.
   int (*channel_at)(int p, int width);
   /// Is true if x is multiplied as i8, not as u8: each byte is 128 less than the call says, and
   /// `bias` corrects for it.

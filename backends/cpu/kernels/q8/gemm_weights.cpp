@@ -44,8 +44,6 @@ void ForEachWeight(const GemmShape& shape, const GemmWeightsView& weights, int o
   }
 }
 
-int32_t ClampToByte(int32_t value) { return value < -128 ? -128 : (value > 127 ? 127 : value); }
-
 /// Places the arrays of all groups. It is made twice: to learn the size, then with memory.
 struct Arrays {
   PackedGemm* packed = nullptr;
@@ -133,18 +131,20 @@ class GroupPacker {
   [[nodiscard]] bool has_sound_factors() const { return has_sound_factors_; }
 
  private:
-  /// Packs the weights of one channel, and computes its `bias_` and `most_sum_`.
-  void PackChannel(const GemmGroup& group, int m, const int* places, int8_t* packed) {
+  /// What all weights of a channel, less their zero point, add up to.
+  struct Totals {
+    int64_t correction;  ///< each times the zero point of its channel of x
+    int64_t magnitudes;
+  };
+
+  Totals PackWeights(const GemmGroup& group, int m, const int* places, int8_t* packed) {
     const int32_t w_zero_point = ZeroPointAt(op_, In::kWeightsZeroPoint, m);
     const int depth = shape_.Depth();
     const int last = depth < kDepthStep ? 0 : depth - kDepthStep;
     const int whole = depth / kDepthStep;
     const int64_t step_bytes = int64_t{kDepthStep} * group.width;
     const int64_t pass_bytes = step_bytes * Steps(shape_) * shape_.taps;
-    const bool has_bias = op_.HasInput(In::kBias);
-    const int32_t given = has_bias ? op_.Input(In::kBias).As<const int32_t>()[m] : 0;
-    int64_t correction = 0;
-    int64_t magnitudes = 0;
+    Totals totals = {0, 0};
     ForEachWeight(shape_, weights_, m, [&](int tap, int d, int c, int32_t weight) {
       const int step = d / kDepthStep;
       const int k = step < whole ? d % kDepthStep : d - last;
@@ -155,20 +155,27 @@ class GroupPacker {
         *to = static_cast<int8_t>(ClampToByte(left));
         left -= ClampToByte(left);
       }
-      correction += int64_t{w} * XZeroPoint(group.source + c);
-      magnitudes += w < 0 ? -w : w;
+      totals.correction += int64_t{w} * XZeroPointOf(op_, *packed_.routines, group.source + c);
+      totals.magnitudes += w < 0 ? -w : w;
     });
-    const int64_t bias = given - correction;
-    bias_ = static_cast<uint32_t>(static_cast<uint64_t>(bias));  // sums wrap
-    most_sum_ =
-        static_cast<double>(bias < 0 ? -bias : bias) + 255.0 * static_cast<double>(magnitudes);
+    return totals;
   }
 
-  /// Returns the zero point of a channel of x, as the routines take it.
-  [[nodiscard]] int32_t XZeroPoint(int c) const {
-    const int32_t as_unsigned = op_.Input(In::kX).dtype == DType::kI8 ? 128 : 0;
-    return ZeroPointAt(op_, In::kXZeroPoint, c) + as_unsigned -
-           (packed_.routines->signed_x ? 128 : 0);
+  /// Returns the totals of weights that are not known yet: none is more than 255.
+  [[nodiscard]] Totals MostTotals() const {
+    return {0, int64_t{255} * shape_.Depth() * shape_.taps};
+  }
+
+  /// Packs the weights of one channel, and computes its `bias_` and `most_sum_`.
+  void PackChannel(const GemmGroup& group, int m, const int* places, int8_t* packed) {
+    const bool has_bias = op_.HasInput(In::kBias);
+    const int32_t given = has_bias ? op_.Input(In::kBias).As<const int32_t>()[m] : 0;
+    const Totals totals =
+        weights_.data == nullptr ? MostTotals() : PackWeights(group, m, places, packed);
+    const int64_t bias = given - totals.correction;
+    bias_ = static_cast<uint32_t>(static_cast<uint64_t>(bias));  // sums wrap
+    most_sum_ = static_cast<double>(bias < 0 ? -bias : bias) +
+                255.0 * static_cast<double>(totals.magnitudes);
   }
 
   void PackFactor(int m, int p, const Arrays& arrays) {
@@ -242,6 +249,11 @@ void Place(const Sizes& sizes, GemmGroup& group, Arrays& arrays) {
 
 }  // namespace
 
+int32_t XZeroPointOf(const OpCall& op, const GemmRoutines& routines, int c) {
+  const int32_t as_unsigned = op.Input(In::kX).dtype == DType::kI8 ? 128 : 0;
+  return ZeroPointAt(op, In::kXZeroPoint, c) + as_unsigned - (routines.signed_x ? 128 : 0);
+}
+
 Status PackGemm(const OpCall& op, const GemmShape& shape, const GemmWeightsView& weights,
                 const QuantizedOutput& output, int x_channels, int passes, void** shared) {
   Sizes sizes;
@@ -249,8 +261,10 @@ Status PackGemm(const OpCall& op, const GemmShape& shape, const GemmWeightsView&
     ++sizes.groups;
     sizes.width += static_cast<size_t>(group.width);
   });
-  sizes.steps = static_cast<size_t>(passes) * static_cast<size_t>(shape.taps) *
-                static_cast<size_t>(Steps(shape));
+  if (weights.data != nullptr) {
+    sizes.steps = static_cast<size_t>(passes) * static_cast<size_t>(shape.taps) *
+                  static_cast<size_t>(Steps(shape));
+  }
   sizes.x_channels = static_cast<size_t>(x_channels);
   sizes.has_multiplier = op.HasInput(In::kMultiplier);
   sizes.fixed_point = sizes.has_multiplier && output.rounding != Rounding::kHalfEven;

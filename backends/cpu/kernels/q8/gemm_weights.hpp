@@ -53,10 +53,20 @@ struct PackedGemm {
   uint8_t* padding;  ///< the zero point of each input channel, as x has it
 };
 
-/// Packs the constants of `op`, a quantized convolution or matrix product whose inputs 1 to 6 are
-/// constant. `x_channels` counts the channels of all parts together. Errors: no memory.
+/// Returns what the pass over i8 of this number takes of a weight, the rest is for the next.
+[[nodiscard]] constexpr int32_t ClampToByte(int32_t value) {
+  return value < -128 ? -128 : (value > 127 ? 127 : value);
+}
+
+/// Packs the constants of `op`, a quantized convolution or matrix product whose inputs 2 to 6 are
+/// constant. `x_channels` counts the channels of all parts together. Without data of `weights` the
+/// groups have none: whoever packs them later adds to the bias what the zero points do. Errors: no
+/// memory.
 Status PackGemm(const OpCall& op, const GemmShape& shape, const GemmWeightsView& weights,
                 const QuantizedOutput& output, int x_channels, int passes, void** shared);
+
+/// Returns the zero point of channel `c` of x, as the routines take it.
+[[nodiscard]] int32_t XZeroPointOf(const OpCall& op, const GemmRoutines& routines, int c);
 
 [[nodiscard]] GemmEpilogue MakeEpilogue(const PackedGemm& packed, const QuantizedOutput& output);
 

@@ -18,6 +18,10 @@ Status MatMulCheck(const KernelSetup& setup);
 Status MatMulLoad(const KernelSetup& setup, void** shared);
 Status MatMulRun(const KernelCall& call);
 
+Status PackingMatMulCheck(const KernelSetup& setup);
+Status PackingMatMulLoad(const KernelSetup& setup, void** shared);
+Status PackingMatMulRun(const KernelCall& call);
+
 Status DepthwiseCheck(const KernelSetup& setup);
 Status DepthwiseLoad(const KernelSetup& setup, void** shared);
 Status DepthwiseRun(const KernelCall& call);
@@ -34,6 +38,8 @@ Status DequantizeCheck(const KernelSetup& setup);
 Status DequantizeRun(const KernelCall& call);
 Status LayerNormCheck(const KernelSetup& setup);
 Status LayerNormRun(const KernelCall& call);
+Status SoftmaxCheck(const KernelSetup& setup);
+Status SoftmaxRun(const KernelCall& call);
 Status MaxPoolCheck(const KernelSetup& setup);
 Status MaxPoolRun(const KernelCall& call);
 Status AveragePoolCheck(const KernelSetup& setup);

@@ -150,6 +150,14 @@ struct TileCall {
   for (; count > 0; --count, left >>= 8) *to++ = static_cast<uint8_t>(left);
 }
 
+/// Stores the first `count` of 8 words.
+[[gnu::always_inline]] inline void StoreSomeWords(__m256i words, int count, uint8_t* to) {
+  if (count >= kLanes) return _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), words);
+  const __m256i order = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  _mm256_maskstore_epi32(reinterpret_cast<int*>(to),
+                         _mm256_cmpgt_epi32(_mm256_set1_epi32(count), order), words);
+}
+
 /// Stores the outputs of one pixel from its kVectors * 8 sums, of any kind, one by one.
 template <int kVectors>
 [[gnu::noinline]] void StoreExactly(const TileCall& tile, const int32_t* sums, uint8_t* y) {
@@ -287,6 +295,25 @@ struct Sums {
     }
   }
 
+  /// Stores outputs of 32 bits: the sums, or what they stand for.
+  template <bool kFloats>
+  [[gnu::always_inline]] inline void StoreWide(const TileCall& tile, uint8_t* y) const {
+    const GemmGroup& group = *tile.call->group;
+    const int channels = group.channels - tile.place;
+#pragma GCC unroll 6
+    for (int i = 0; i < kPixels; ++i, y += tile.call->y_step) {
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) {
+        __m256i words = of[i][v];
+        if (kFloats) {
+          const __m256 factor = _mm256_load_ps(group.factor + tile.place + v * kLanes);
+          words = _mm256_castps_si256(_mm256_mul_ps(_mm256_cvtepi32_ps(words), factor));
+        }
+        StoreSomeWords(words, channels - v * kLanes, y + 4 * v * kLanes);
+      }
+    }
+  }
+
   [[gnu::always_inline]] inline void StorePixelExactly(const TileCall& tile, int i,
                                                        uint8_t* y) const {
     alignas(32) int32_t sums[kVectors * kLanes];
@@ -299,7 +326,10 @@ struct Sums {
 template <int kPixels, int kVectors>
 void RunTiles(const TileCall& tile, const int16_t* x, uint8_t* y, int tiles) {
   const GemmCall& call = *tile.call;
-  const EpilogueKind kind = call.group->is_tame ? call.epilogue->kind : EpilogueKind::kExact;
+  const bool is_wide =
+      call.epilogue->kind == EpilogueKind::kSums || call.epilogue->kind == EpilogueKind::kFloats;
+  const EpilogueKind kind =
+      call.group->is_tame || is_wide ? call.epilogue->kind : EpilogueKind::kExact;
   for (; tiles > 0; --tiles, x += kPixels * tile.x_step, y += kPixels * call.y_step) {
     Sums<kPixels, kVectors> sums;
     sums.Start(tile);
@@ -310,6 +340,10 @@ void RunTiles(const TileCall& tile, const int16_t* x, uint8_t* y, int tiles) {
       sums.template Requantize<EpilogueKind::kHalfEven>(tile, y);
     } else if (kind == EpilogueKind::kFixedPoint) {
       sums.template Requantize<EpilogueKind::kFixedPoint>(tile, y);
+    } else if (kind == EpilogueKind::kSums) {
+      sums.template StoreWide<false>(tile, y);
+    } else if (kind == EpilogueKind::kFloats) {
+      sums.template StoreWide<true>(tile, y);
     } else {
       alignas(32) int32_t stored[kPixels * kMostWidth];
       sums.Store(stored);

@@ -11,6 +11,7 @@
 #include "backends/cpu/kernels/q8/simd/elementwise.hpp"
 #include "backends/cpu/kernels/q8/simd/layer_norm.hpp"
 #include "backends/cpu/kernels/q8/simd/pool.hpp"
+#include "backends/cpu/kernels/q8/simd/softmax.hpp"
 
 namespace tenon::cpu::q8 {
 namespace {
@@ -79,6 +80,7 @@ const ByteRoutines kAvx2ByteRoutines = {
     avx2::RunQuantize,
     avx2::RunDequantize,
     avx2::RunLayerNorm,
+    avx2::RunSoftmax,
     avx2::RunMaxPool,
     avx2::RunSumPool,
     avx2::RunInterleave3,

@@ -7,6 +7,7 @@
 #include "backends/cpu/kernels/q8/simd/elementwise512.hpp"
 #include "backends/cpu/kernels/q8/simd/layer_norm.hpp"
 #include "backends/cpu/kernels/q8/simd/pool.hpp"
+#include "backends/cpu/kernels/q8/simd/softmax.hpp"
 
 namespace tenon::cpu::q8 {
 
@@ -22,6 +23,7 @@ const ByteRoutines kAvx512ByteRoutines = {
     avx512::RunQuantize512,
     avx512::RunDequantize,
     avx512::RunLayerNorm,
+    avx512::RunSoftmax,
     avx512::RunMaxPool,
     avx512::RunSumPool,
     avx512::RunInterleave3,
@@ -39,6 +41,7 @@ const ByteRoutines kAvx512VbmiByteRoutines = {
     avx512::RunQuantize512,
     avx512::RunDequantize,
     avx512::RunLayerNorm,
+    avx512::RunSoftmax,
     avx512::RunMaxPool,
     avx512::RunSumPool,
     InterleaveByPermutation,

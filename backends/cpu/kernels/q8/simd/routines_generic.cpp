@@ -7,6 +7,7 @@
 #include "backends/cpu/kernels/q8/simd/elementwise.hpp"
 #include "backends/cpu/kernels/q8/simd/layer_norm.hpp"
 #include "backends/cpu/kernels/q8/simd/pool.hpp"
+#include "backends/cpu/kernels/q8/simd/softmax.hpp"
 #include "runtime/ops/requantize.hpp"
 
 namespace tenon::cpu::q8 {
@@ -74,6 +75,7 @@ const ByteRoutines kGenericByteRoutines = {
     generic::RunQuantize,
     generic::RunDequantize,
     generic::RunLayerNorm,
+    generic::RunSoftmax,
     generic::RunMaxPool,
     generic::RunSumPool,
     generic::RunInterleave3,

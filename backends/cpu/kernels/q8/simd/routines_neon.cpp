@@ -9,6 +9,7 @@
 #include "backends/cpu/kernels/q8/simd/elementwise.hpp"
 #include "backends/cpu/kernels/q8/simd/layer_norm.hpp"
 #include "backends/cpu/kernels/q8/simd/pool.hpp"
+#include "backends/cpu/kernels/q8/simd/softmax.hpp"
 
 namespace tenon::cpu::q8 {
 namespace {
@@ -210,6 +211,7 @@ const ByteRoutines kNeonByteRoutines = {
     neon::RunQuantize,
     neon::RunDequantize,
     neon::RunLayerNorm,
+    neon::RunSoftmax,
     neon::RunMaxPool,
     neon::RunSumPool,
     RunInterleave,

@@ -262,6 +262,17 @@ class OpFixture {
   void set_runner(const ParallelRunner* runner) { runner_ = runner; }
   void set_workspace_bytes(size_t bytes) { workspace_.resize(bytes); }
 
+#ifndef TENON_FIRMWARE  // the tables are the converter's
+  /// Gives the kernel what its row of the capability table says.
+  template <typename Attributes>
+  void SizeWorkspace(const Attributes& attributes, int threads = 1) {
+    for (const KernelCaps& caps : Kernels()) {
+      if (std::strcmp(caps.id, kernel_.id) != 0 || caps.workspace_bytes == nullptr) continue;
+      workspace_.resize(caps.workspace_bytes(Call(&attributes, false), threads));
+    }
+  }
+#endif
+
   /// CheckOpCall and the kernel's own check.
   template <typename Attributes>
   Status Check(const Attributes& attributes, int threads = 1) {

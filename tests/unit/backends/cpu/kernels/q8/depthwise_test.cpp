@@ -18,6 +18,8 @@ struct DepthwiseCase {
   DType x = DType::kI8;
   DType y = DType::kI8;
   Rounding rounding = Rounding::kHalfEven;
+  DType w = DType::kI8;
+  bool w_zero_points = false;
   bool hostile = false;            ///< factors of any bits
   bool small_multipliers = false;  ///< with shifts about 0
 };
@@ -122,12 +124,18 @@ void CheckAgreement(const DepthwiseCase& c, Generator& random) {
     return Pick(random, 0, 1) == 0 ? Layout::kChannelsLast : Layout::kChannelsLastGaps;
   };
   op.AddInput(RandomBytes(c.x, c.conv.x, channels_last(), random));
-  op.AddInput(RandomBytes(DType::kI8, c.conv.w, Layout::kRowMajor, random), kConstant);
+  op.AddInput(RandomBytes(c.w, c.conv.w, Layout::kRowMajor, random), kConstant);
   AddBias(c, random, op);
   AddFactors(c, random, op);
   if (Pick(random, 0, 4) != 0) {
     const int32_t count = Pick(random, 0, 3) == 0 ? c.conv.x[1] : 1;
     op.AddInput(RandomBytes(c.x, {count}, Layout::kRowMajor, random), kConstant);
+  } else if (c.w_zero_points) {
+    op.AddAbsentInput();
+  }
+  if (c.w_zero_points) {
+    const int32_t count = Pick(random, 0, 1) == 0 ? c.conv.w[0] : 1;
+    op.AddInput(RandomBytes(c.w, {count}, Layout::kRowMajor, random), kConstant);
   }
   op.AddOutput(c.y, OutputDims(c.conv), channels_last());
   QuantizedConvAttributes attributes;
@@ -156,6 +164,18 @@ TEST_CASE("Depthwise on bytes: the portable kernel's bits on random windows") {
   ForEachQuantizedSet([] {
     Generator random(1);
     for (int i = 0; i < 40; ++i) CheckAllForms(RandomCase(random), random);
+  });
+}
+
+TEST_CASE("Depthwise on bytes: weights of u8, and weights with zero points") {
+  ForEachQuantizedSet([] {
+    Generator random(11);
+    for (int i = 0; i < 40; ++i) {
+      DepthwiseCase c = i % 2 == 0 ? RandomCase(random) : Case(Pick(random, 8, 70), 7, 3, 1, 1);
+      c.w = PickByteType(random);
+      c.w_zero_points = c.w == DType::kI8 || Pick(random, 0, 3) != 0;
+      CheckAllForms(c, random);
+    }
   });
 }
 

@@ -50,6 +50,8 @@ struct GemmOptions {
   bool hostile = false;    ///< multipliers, shifts and bias of any bits
   bool huge_bias = false;  ///< some channels' bias of any bits
   bool narrow = false;     ///< bounds inside the dtype's
+  bool constant_weights = true;
+  bool w_zero_point_per_channel = true;  ///< where factors are
   int threads = 1;
 };
 
@@ -91,7 +93,7 @@ inline QuantizedOutput MakeOutput(const GemmOptions& options, Generator& random)
   return output;
 }
 
-/// A product's operands; the inputs from the second on are constant.
+/// A product's operands; the inputs from the third on are constant, the second unless told.
 class GemmPair {
  public:
   GemmPair(const char* fast_id, const char* portable_id)
@@ -101,7 +103,7 @@ class GemmPair {
   void AddInputs(const Tensor& x, const Tensor& w, int32_t channels, int32_t x_channels,
                  int32_t terms, const GemmOptions& options, Generator& random) {
     Add(&x, false);
-    Add(&w, true);
+    Add(&w, options.constant_weights);
     AddOptional(options.bias, [&] { return MakeBias(channels, options, random); });
     const int32_t factors = options.per_channel ? channels : 1;
     const bool sums = options.to == DType::kI32;
@@ -116,8 +118,8 @@ class GemmPair {
                          Layout::kRowMajor, random);
     });
     AddOptional(options.w_zero_point, [&] {
-      return RandomBytes(options.w_dtype, {options.per_channel ? channels : 1}, Layout::kRowMajor,
-                         random);
+      const bool each = options.per_channel && options.w_zero_point_per_channel;
+      return RandomBytes(options.w_dtype, {each ? channels : 1}, Layout::kRowMajor, random);
     });
   }
 
@@ -128,6 +130,7 @@ class GemmPair {
 
   template <typename Attributes>
   Status Check(const Attributes& attributes) {
+    fast_.SizeWorkspace(attributes);
     return fast_.Check(attributes);
   }
 
@@ -136,6 +139,7 @@ class GemmPair {
   void CheckEqual(const Attributes& attributes, int threads) {
     ParallelRunner runner = CpuBackend().make_runner(threads);
     fast_.set_runner(&runner);
+    fast_.SizeWorkspace(attributes, threads);
     const Status status = fast_.Run(attributes, threads);
     CpuBackend().free_runner(runner);
     INFO(status.message());

@@ -1,0 +1,78 @@
+#include "runtime/ops/attributes.hpp"
+#include "tests/unit/backends/cpu/kernels/q8/bytes_fixture.hpp"
+
+namespace tenon::cpu::testing {
+namespace {
+
+constexpr const char* kFast = "cpu.quantized_softmax.bytes";
+constexpr const char* kPortable = "cpu.quantized_softmax.portable";
+
+QuantizedSoftmaxAttributes AttributesOf(DType to, int32_t axis, float scale, Generator& random) {
+  QuantizedSoftmaxAttributes attributes;
+  attributes.softmax.axis = axis;
+  attributes.scale.scale = scale;
+  attributes.output = PickOutput(to, Rounding::kHalfEven, random);
+  if (Pick(random, 0, 1) == 0) attributes.output_scale = 0.001F;
+  return attributes;
+}
+
+void CheckAgree(const std::vector<int32_t>& dims, float scale, Generator& random) {
+  const DType from = PickByteType(random);
+  const DType to = PickByteType(random);
+  ByteOp op(kFast, kPortable);
+  op.AddInput(RandomBytes(from, dims, Layout::kRowMajor, random));
+  op.AddOutput(to, dims, Layout::kRowMajor);
+  const auto axis = static_cast<int32_t>(dims.size()) - 1;
+  CHECK(op.Agree<uint8_t>(AttributesOf(to, axis, scale, random), Pick(random, 1, 3)));
+}
+
+}  // namespace
+
+TEST_CASE("Softmax of bytes: gives the portable kernel's bits on rows of any length") {
+  ForEachQuantizedSet([] {
+    Generator random(1);
+    for (int32_t count = 1; count <= 700; count += count < 70 || count == 256 ? 1 : 31) {
+      CAPTURE(count);
+      CheckAgree({3, 2, count}, 0.01F * static_cast<float>(Pick(random, 1, 40)), random);
+    }
+    for (const int32_t count : {255, 256, 257}) CheckAgree({2, count}, 0.05F, random);
+  });
+}
+
+TEST_CASE("Softmax of bytes: rows for several threads") {
+  ForEachQuantizedSet([] {
+    Generator random(2);
+    CheckAgree({300, 197}, 0.1F, random);
+  });
+}
+
+TEST_CASE("Softmax of bytes: scales whose differences leave the range of exp, or of floats") {
+  ForEachQuantizedSet([] {
+    Generator random(3);
+    for (const float scale : {1e-30F, 3.0F, 1e6F, 3e36F, 3e38F}) {
+      CAPTURE(scale);
+      for (const int32_t count : {5, 40, 300}) CheckAgree({2, count}, scale, random);
+    }
+  });
+}
+
+TEST_CASE("Softmax of bytes: other axes and fixed point are left to the portable kernel") {
+  Generator random(4);
+  const auto check = [&](int32_t axis, Rounding rounding) {
+    OpFixture op(FindKernel(kFast));
+    op.AddInput(Tensor(DType::kI8, {4, 4}, Layout::kRowMajor));
+    op.AddOutput(Tensor(DType::kI8, {4, 4}, Layout::kRowMajor));
+    QuantizedSoftmaxAttributes attributes = AttributesOf(DType::kI8, axis, 0.1F, random);
+    attributes.output.rounding = rounding;
+    if (rounding == Rounding::kFixedPoint) {
+      attributes.scale = QuantizedScale();
+      attributes.scale.multiplier = 1 << 30;
+    }
+    return op.Check(attributes);
+  };
+  CHECK(check(1, Rounding::kHalfEven).ok());
+  CHECK_FALSE(check(0, Rounding::kHalfEven).ok());
+  CHECK_FALSE(check(1, Rounding::kFixedPoint).ok());
+}
+
+}  // namespace tenon::cpu::testing
