@@ -12,7 +12,7 @@ using In = QuantizedGemmInput;
 // Of the kernels' blocks: arrays begin at cache lines, a header and a descriptor for each group of
 // channels stand in front.
 constexpr int64_t kHeaderBytes = 64;
-constexpr int64_t kGroupBytes = 80;
+constexpr int64_t kGroupBytes = 88;
 /// Fewer rows do not pay for packing the second factor.
 constexpr int kFewestPackingRows = 4;
 
@@ -48,6 +48,7 @@ size_t PackedBytes(const OpCall& call, int64_t convolutions, int64_t outputs, in
   const int64_t width = convolutions * RoundUp<int64_t>(outputs, kWidthStep);
   int64_t arrays = 1;  // bias, multiplier, shift and the three floats of a fixed-point factor
   if (call.HasInput(In::kMultiplier)) arrays = call.HasInput(In::kShift) ? 6 : 2;
+  if (passes > 1) ++arrays;  // what sums take of x
   return static_cast<size_t>(
       kHeaderBytes + RoundUp<int64_t>(groups * kGroupBytes, kLineBytes) +
       RoundUp<int64_t>(x_channels, kLineBytes) +
@@ -194,7 +195,7 @@ size_t MatMulPackedBytes(const OpCall& call) {
 
 size_t PackingMatMulPackedBytes(const OpCall& call) {
   const TensorView& y = call.Output();
-  return PackedBytes(call, 1, y.dims[y.rank - 1], /*depth=*/0, 1, 1, 1);
+  return PackedBytes(call, 1, y.dims[y.rank - 1], /*depth=*/0, 1, 1, MostWeightPasses(call));
 }
 
 PackingWorkspace PackingWorkspaceOf(const OpCall& call) {

@@ -80,7 +80,8 @@ Status ConvLoad(const KernelSetup& setup, void** shared) {
   weights.tap_step = w.strides[3];
   weights.taps_in_row = HasRowTaps(g) ? 1 : g.kernel[1];
   return PackGemm(op, ShapeOf(g), weights, op.AttributesAs<QuantizedConvAttributes>().output,
-                  g.inputs, WeightPasses(op, 0), shared);
+                  g.inputs, WeightPasses(op, 0), !IsDirect(op) || FitsWideRows(ShapeOf(g).Depth()),
+                  shared);
 }
 
 Status ConvRun(const KernelCall& call) {

@@ -170,8 +170,33 @@ void RunCopy(const BandConv& conv, const uint8_t* x, GemmCall& call) {
   call.x = x;
   conv.packed->routines->run(call);
 }
+
+/// Sums of pixels are made for so many at a time.
+constexpr int kSummedPixels = 64;
+
+void RunSummed(const BandConv& conv, const GemmCall& whole) {
+  const GemmRoutines& routines = *conv.packed->routines;
+  const int pixels = whole.pixels;
+  GemmCall call = whole;
+  int32_t x_sums[kSummedPixels];
+  call.x_sums = x_sums;
+  for (int done = 0; done < pixels; done += call.pixels) {
+    call.pixels = pixels - done < kSummedPixels ? pixels - done : kSummedPixels;
+    for (int i = 0; i < call.pixels; ++i) {
+      x_sums[i] = 0;
+      for (int t = 0; t < call.tap_count; ++t) {
+        x_sums[i] += routines.sum_wide(call.wide_x + i * call.x_step + call.taps[t], call.depth);
+      }
+    }
+    routines.run_wide(call);
+    call.wide_x += call.pixels * call.x_step;
+    call.y += call.pixels * call.y_step;
+  }
+}
+
 void RunCopy(const BandConv& conv, const int16_t* x, GemmCall& call) {
   call.wide_x = x + call.group->source;
+  if (conv.packed->sums_x) return RunSummed(conv, call);
   conv.packed->routines->run_wide(call);
 }
 
@@ -179,8 +204,8 @@ template <typename Element>
 void RunGroup(const BandConv& conv, const Band& band, const Element* copy, GemmCall& call) {
   const ConvGeometry& g = conv.geometry;
   const int64_t row_bytes = RowBytes(conv, band.columns);
-  call.pixels = band.columns;
   for (int row = 0; row < band.rows; ++row) {
+    call.pixels = band.columns;
     call.y = conv.y + (band.image * g.y.image + (band.row + row) * g.y.row +
                        band.column * g.y.pixel + call.group->first) *
                           conv.y_bytes;

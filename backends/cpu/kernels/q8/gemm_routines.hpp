@@ -50,6 +50,9 @@ struct GemmGroup {
   /// The weights come in steps of kDepthStep rows of `width` weights, in the order of the routines.
   const int8_t* weights;
   const int32_t* bias;  ///< includes what the zero points add to every sum
+  /// Null, or what a sum takes of its pixel's `x_sums`: where weights less their zero point are no
+  /// i8, `weights` are the bytes as i8, and this is the rest, which is the same for all of them.
+  const int32_t* x_sum_factor;
   /// For kHalfEven and kFloats it is the multiplier, for kFixedPoint the multiplier as a slightly
   /// larger float.
   const float* factor;
@@ -59,15 +62,18 @@ struct GemmGroup {
   const int32_t* shift;
 };
 
-/// Computes `pixels` evenly spaced outputs of one group: y[i][m] = epilogue(bias[m] + sum over taps
-/// t and k < depth of (x ^ flip)[i * x_step + source + taps[t] + k] * weights[t][k][m]), where
-/// bytes of x are unsigned. A tap of `depth` bytes is read in steps of four; if depth is no
-/// multiple of four, the last step begins at depth - 4, or at 0 where that is negative.
+/// Computes `pixels` evenly spaced outputs of one group: y[i][m] = epilogue(bias[m] + x_sums[i] *
+/// x_sum_factor[m] + sum over taps t and k < depth of (x ^ flip)[i * x_step + source + taps[t] + k]
+/// * weights[t][k][m]), where bytes of x are unsigned. A tap of `depth` bytes is read in steps of
+/// four; if depth is no multiple of four, the last step begins at depth - 4, or at 0 where that is
+/// negative.
 struct GemmCall {
   const uint8_t* x;
   /// Of `run_wide`, which reads it instead, from the group's source on: `x_step` and the taps count
   /// its numbers.
   const int16_t* wide_x;
+  /// Of `run_wide` and groups with an x_sum_factor: for each pixel the sum of what it multiplies.
+  const int32_t* x_sums;
   uint8_t* y;      ///< of the group's first channel
   int64_t x_step;  ///< bytes
   int64_t y_step;  ///< bytes
@@ -98,6 +104,8 @@ struct GemmRoutines {
   /// groups of channels, and all taps, share the work of it.
   void (*run_wide)(const GemmCall& call);
   void (*widen)(const uint8_t* x, int64_t count, uint32_t flip, int16_t* to);
+  /// Where there is a `run_wide`: the sum of `count` numbers.
+  int32_t (*sum_wide)(const int16_t* x, int64_t count);
 };
 
 [[nodiscard]] const GemmRoutines& GemmRoutinesOf(Instructions instructions);

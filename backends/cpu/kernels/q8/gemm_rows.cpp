@@ -29,6 +29,9 @@ bool IsWide(const PackedGemm& packed, const GemmRows& rows) {
   return packed.routines->run_wide != nullptr && tile * WideStep(rows.depth) <= kWideNumbers;
 }
 
+/// Is the most pixels of a block that is widened: a row of the fewest numbers takes one step.
+constexpr int64_t kMostWidePixels = kWideNumbers / 16;
+
 /// Returns how many pixels are best worked on at once.
 int64_t BlockPixels(const PackedGemm& packed, const GemmRows& rows) {
   if (!IsWide(packed, rows)) return kBlockBytes / rows.depth;
@@ -100,17 +103,28 @@ struct RowItems {
     }
   }
 
+  void SumBlock(int64_t step, const GemmCall& call, int32_t* x_sums) const {
+    for (int i = 0; i < call.pixels; ++i) {
+      x_sums[i] = packed.routines->sum_wide(call.wide_x + i * step, call.depth);
+    }
+  }
+
   /// Does likewise with pixels that are widened once for all groups in succession that read them.
   void RunWide(int begin, int end, GemmCall call) const {
     alignas(64) int16_t wide[kWideNumbers];
+    int32_t x_sums[kMostWidePixels];
     const int64_t step = WideStep(rows.depth);
     const uint8_t* widened = nullptr;
     call.wide_x = wide;
+    if (packed.sums_x) call.x_sums = x_sums;
     for (int item = begin; item < end; ++item) {
       call.x_step = rows.x_steps.pixel;
       Set(item, call);
       const uint8_t* x = call.x + call.group->source;
-      if (x != widened) WidenBlock(packed, step, call, wide);
+      if (x != widened) {
+        WidenBlock(packed, step, call, wide);
+        if (packed.sums_x) SumBlock(step, call, x_sums);
+      }
       widened = x;
       call.x_step = step;
       packed.routines->run_wide(call);
@@ -119,6 +133,8 @@ struct RowItems {
 };
 
 }  // namespace
+
+bool FitsWideRows(int depth) { return kWideTile * WideStep(depth) <= kWideNumbers; }
 
 void RunGemmRows(const PackedGemm& packed, const GemmEpilogue& epilogue, const GemmRows& rows,
                  const ParallelRunner* parallel) {

@@ -30,6 +30,9 @@ struct GemmRows {
   uint32_t flip = 0;
 };
 
+/// Returns true if rows of pixels of that depth may be summed (PackGemm's `may_sum_x`).
+[[nodiscard]] bool FitsWideRows(int depth);
+
 void RunGemmRows(const PackedGemm& packed, const GemmEpilogue& epilogue, const GemmRows& rows,
                  const ParallelRunner* parallel);
 

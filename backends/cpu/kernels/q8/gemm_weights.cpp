@@ -51,6 +51,7 @@ struct Arrays {
   uint8_t* padding = nullptr;
   int8_t* weights = nullptr;
   int32_t* bias = nullptr;
+  int32_t* x_sum_factor = nullptr;
   int32_t* multiplier = nullptr;
   int32_t* shift = nullptr;
   float* factor = nullptr;
@@ -63,6 +64,7 @@ struct Sizes {
   size_t width = 0;  ///< of all groups together
   size_t steps = 0;
   size_t x_channels = 0;
+  bool sums_x = false;
   bool has_multiplier = false;
   bool fixed_point = false;
 };
@@ -74,6 +76,7 @@ Arrays LayOut(BlockLayout& block, const Sizes& sizes) {
   arrays.padding = block.Take<uint8_t>(sizes.x_channels);
   arrays.weights = block.Take<int8_t>(sizes.width * sizes.steps * kDepthStep);
   arrays.bias = block.Take<int32_t>(sizes.width);
+  if (sizes.sums_x) arrays.x_sum_factor = block.Take<int32_t>(sizes.width);
   if (sizes.has_multiplier) arrays.multiplier = block.Take<int32_t>(sizes.width);
   if (sizes.fixed_point) {
     arrays.shift = block.Take<int32_t>(sizes.width);
@@ -121,6 +124,10 @@ class GroupPacker {
       if (m >= group.channels) continue;
       PackChannel(group, group.first + m, places + p * kDepthStep, arrays.weights);
       arrays.bias[p] = static_cast<int32_t>(bias_);
+      if (packed_.sums_x) {
+        arrays.x_sum_factor[p] = OffsetOfSummed(op_.Input(In::kWeights).dtype) -
+                                 ZeroPointAt(op_, In::kWeightsZeroPoint, group.first + m);
+      }
       if (arrays.multiplier != nullptr) PackFactor(group.first + m, p, arrays);
     }
   }
@@ -150,7 +157,7 @@ class GroupPacker {
       const int k = step < whole ? d % kDepthStep : d - last;
       const int32_t w = weight - w_zero_point;
       int8_t* to = packed + (tap * int64_t{Steps(shape_)} + step) * step_bytes + places[k];
-      int32_t left = w;
+      int32_t left = packed_.sums_x ? weight - OffsetOfSummed(op_.Input(In::kWeights).dtype) : w;
       for (int pass = 0; pass < packed_.passes; ++pass, to += pass_bytes) {
         *to = static_cast<int8_t>(ClampToByte(left));
         left -= ClampToByte(left);
@@ -231,6 +238,7 @@ EpilogueKind KindOf(const QuantizedOutput& output, bool has_sound_factors) {
 void Place(const Sizes& sizes, GemmGroup& group, Arrays& arrays) {
   group.weights = arrays.weights;
   group.bias = arrays.bias;
+  group.x_sum_factor = arrays.x_sum_factor;
   group.multiplier = arrays.multiplier;
   group.shift = arrays.shift;
   group.factor = sizes.fixed_point ? arrays.factor : reinterpret_cast<float*>(arrays.multiplier);
@@ -239,6 +247,7 @@ void Place(const Sizes& sizes, GemmGroup& group, Arrays& arrays) {
   const int width = group.width;
   arrays.weights += static_cast<size_t>(width) * sizes.steps * kDepthStep;
   arrays.bias += width;
+  if (sizes.sums_x) arrays.x_sum_factor += width;
   if (sizes.has_multiplier) arrays.multiplier += width;
   if (!sizes.fixed_point) return;
   arrays.shift += width;
@@ -255,8 +264,12 @@ int32_t XZeroPointOf(const OpCall& op, const GemmRoutines& routines, int c) {
 }
 
 Status PackGemm(const OpCall& op, const GemmShape& shape, const GemmWeightsView& weights,
-                const QuantizedOutput& output, int x_channels, int passes, void** shared) {
+                const QuantizedOutput& output, int x_channels, int passes, bool may_sum_x,
+                void** shared) {
+  const GemmRoutines& routines = GemmRoutinesOf(ChosenInstructions());
   Sizes sizes;
+  sizes.sums_x = may_sum_x && passes > 1 && routines.sum_wide != nullptr;
+  if (sizes.sums_x) passes = 1;
   ForEachGroup(shape, [&](const GemmGroup& group) {
     ++sizes.groups;
     sizes.width += static_cast<size_t>(group.width);
@@ -276,11 +289,12 @@ Status PackGemm(const OpCall& op, const GemmShape& shape, const GemmWeightsView&
   BlockLayout block(memory);
   Arrays arrays = LayOut(block, sizes);
   PackedGemm& packed = *arrays.packed;
-  packed.routines = &GemmRoutinesOf(ChosenInstructions());
+  packed.routines = &routines;
   packed.bytes = measure.bytes();
   packed.fixed_point = sizes.fixed_point;
   packed.once = output.rounding == Rounding::kFixedPointOnce;
   packed.passes = passes;
+  packed.sums_x = sizes.sums_x;
   packed.groups = arrays.groups;
   packed.padding = arrays.padding;
   for (int c = 0; c < x_channels; ++c) {

@@ -48,6 +48,7 @@ struct PackedGemm {
   bool fixed_point;
   bool once;       ///< fixed point has one rounding
   int32_t passes;  ///< number of i8 tensors whose sum the weights are; see WeightPasses
+  bool sums_x;     ///< groups have an x_sum_factor, and weights one pass
   int32_t group_count;
   GemmGroup* groups;
   uint8_t* padding;  ///< the zero point of each input channel, as x has it
@@ -58,12 +59,19 @@ struct PackedGemm {
   return value < -128 ? -128 : (value > 127 ? 127 : value);
 }
 
+/// Returns what the packed weights are less than bytes of that dtype, where x is summed.
+[[nodiscard]] constexpr int32_t OffsetOfSummed(DType dtype) {
+  return dtype == DType::kU8 ? 128 : 0;
+}
+
 /// Packs the constants of `op`, a quantized convolution or matrix product whose inputs 2 to 6 are
 /// constant. `x_channels` counts the channels of all parts together. Without data of `weights` the
-/// groups have none: whoever packs them later adds to the bias what the zero points do. Errors: no
-/// memory.
+/// groups have none: whoever packs them later adds to the bias what the zero points do. With
+/// `may_sum_x`, weights of several passes are packed for one where the routines take sums of x.
+/// Errors: no memory.
 Status PackGemm(const OpCall& op, const GemmShape& shape, const GemmWeightsView& weights,
-                const QuantizedOutput& output, int x_channels, int passes, void** shared);
+                const QuantizedOutput& output, int x_channels, int passes, bool may_sum_x,
+                void** shared);
 
 /// Returns the zero point of channel `c` of x, as the routines take it.
 [[nodiscard]] int32_t XZeroPointOf(const OpCall& op, const GemmRoutines& routines, int c);

@@ -35,7 +35,7 @@ Status MatMulLoad(const KernelSetup& setup, void** shared) {
   weights.output_step = transposed ? row_step : column_step;
   weights.channel_step = transposed ? column_step : row_step;
   return PackGemm(op, shape, weights, attributes.output, 1, WeightPasses(op, MatMulOutputAxis(op)),
-                  shared);
+                  FitsWideRows(shape.channels), shared);
 }
 
 Status MatMulRun(const KernelCall& call) {

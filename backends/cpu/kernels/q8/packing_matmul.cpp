@@ -83,6 +83,7 @@ class PackingMatMul {
       const int32_t value = is_signed ? static_cast<int8_t>(byte) : byte;
       int32_t left = value - zero_point;
       values_[byte] = static_cast<int16_t>(left);
+      if (packed_.sums_x) left = value - OffsetOfSummed(b.dtype);
       for (int pass = 0; pass < packed_.passes; ++pass) {
         parts_[pass][byte] = static_cast<int8_t>(ClampToByte(left));
         left -= ClampToByte(left);
@@ -194,7 +195,7 @@ Status PackingMatMulLoad(const KernelSetup& setup, void** shared) {
   shape.outputs = op.Output().dims[op.Output().rank - 1];
   shape.channels = op.Input(In::kX).dims[op.Input(In::kX).rank - 1];
   return PackGemm(op, shape, GemmWeightsView(), op.AttributesAs<QuantizedMatMulAttributes>().output,
-                  1, MostWeightPasses(op), shared);
+                  1, MostWeightPasses(op), FitsWideRows(shape.channels), shared);
 }
 
 Status PackingMatMulRun(const KernelCall& call) {

@@ -73,6 +73,22 @@ void Widen(const uint8_t* x, int64_t count, uint32_t flip, int16_t* to) {
   for (; i < count; ++i) to[i] = static_cast<int16_t>(x[i] ^ static_cast<uint8_t>(flip));
 }
 
+int32_t SumWide(const int16_t* x, int64_t count) {
+  const __m256i ones = _mm256_set1_epi16(1);
+  __m256i sums = _mm256_setzero_si256();
+  int64_t i = 0;
+  for (; i + 16 <= count; i += 16) {
+    const __m256i sixteen = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x + i));
+    sums = _mm256_add_epi32(sums, _mm256_madd_epi16(sixteen, ones));
+  }
+  const __m128i four =
+      _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
+  const __m128i two = _mm_add_epi32(four, _mm_unpackhi_epi64(four, four));
+  int32_t sum = _mm_cvtsi128_si32(_mm_add_epi32(two, _mm_shuffle_epi32(two, 1)));
+  for (; i < count; ++i) sum += x[i];
+  return sum;
+}
+
 /// Contains what turns rounded products into bytes, in every lane.
 struct ByteBounds {
   explicit ByteBounds(const GemmEpilogue& epilogue)
@@ -175,12 +191,23 @@ template <int kPixels, int kVectors>
 struct Sums {
   __m256i of[kPixels][kVectors];
 
-  [[gnu::always_inline]] void Start(const TileCall& tile) {
+  [[gnu::always_inline]] void Start(const TileCall& tile, const int32_t* x_sums) {
 #pragma GCC unroll 6
     for (int i = 0; i < kPixels; ++i) {
 #pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v) {
         of[i][v] = LoadSums(tile.start + i * tile.start_step + v * kLanes);
+      }
+    }
+    if (x_sums == nullptr) return;
+    const int32_t* factor = tile.call->group->x_sum_factor + tile.place;
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) {
+      const __m256i factors = LoadSums(factor + v * kLanes);
+#pragma GCC unroll 6
+      for (int i = 0; i < kPixels; ++i) {
+        const __m256i product = _mm256_mullo_epi32(_mm256_set1_epi32(x_sums[i]), factors);
+        of[i][v] = _mm256_add_epi32(of[i][v], product);
       }
     }
   }
@@ -322,9 +349,10 @@ struct Sums {
   }
 };
 
-/// Computes tiles of pixels in succession, all of the same channels.
+/// Computes tiles of pixels in succession, all of the same channels. `x_sums` may be null.
 template <int kPixels, int kVectors>
-void RunTiles(const TileCall& tile, const int16_t* x, uint8_t* y, int tiles) {
+void RunTiles(const TileCall& tile, const int16_t* x, const int32_t* x_sums, uint8_t* y,
+              int tiles) {
   const GemmCall& call = *tile.call;
   const bool is_wide =
       call.epilogue->kind == EpilogueKind::kSums || call.epilogue->kind == EpilogueKind::kFloats;
@@ -332,7 +360,8 @@ void RunTiles(const TileCall& tile, const int16_t* x, uint8_t* y, int tiles) {
       call.group->is_tame || is_wide ? call.epilogue->kind : EpilogueKind::kExact;
   for (; tiles > 0; --tiles, x += kPixels * tile.x_step, y += kPixels * call.y_step) {
     Sums<kPixels, kVectors> sums;
-    sums.Start(tile);
+    sums.Start(tile, x_sums);
+    if (x_sums != nullptr) x_sums += kPixels;
     sums.AddTaps(tile, x);
     if (tile.sums != nullptr) {
       sums.Store(tile.sums);
@@ -354,7 +383,7 @@ void RunTiles(const TileCall& tile, const int16_t* x, uint8_t* y, int tiles) {
   }
 }
 
-using TilesFunction = void (*)(const TileCall&, const int16_t*, uint8_t*, int);
+using TilesFunction = void (*)(const TileCall&, const int16_t*, const int32_t*, uint8_t*, int);
 constexpr TilesFunction kTiles[kMostPixels] = {RunTiles<1, 2>, RunTiles<2, 2>, RunTiles<3, 2>,
                                                RunTiles<4, 2>, RunTiles<5, 2>, RunTiles<6, 2>};
 /// For at most 8 channels at the end of a group.
@@ -385,10 +414,12 @@ void RunPixels(const TileCall& tile, const TilesFunction* table, int pixels, con
   const int tiles = (pixels + kMostPixels - 1) / kMostPixels;
   const int size = pixels / tiles;
   const int larger = pixels % tiles;
-  table[size - 1](tile, x, y, tiles - larger);
+  const int32_t* x_sums = tile.call->x_sums;
+  table[size - 1](tile, x, x_sums, y, tiles - larger);
   if (larger == 0) return;
   const int64_t done = int64_t{size} * (tiles - larger);
-  table[size](tile, x + done * tile.x_step, y + done * tile.call->y_step, larger);
+  if (x_sums != nullptr) x_sums += done;
+  table[size](tile, x + done * tile.x_step, x_sums, y + done * tile.call->y_step, larger);
 }
 
 /// Computes all channels of the group for `pixels` pixels. `whole` is a tile of place 0.
@@ -483,6 +514,7 @@ const GemmRoutines kAvx2GemmRoutines = {"avx2",
                                         ChannelAt,
                                         /*signed_x=*/false,
                                         RunWide,
-                                        Widen};
+                                        Widen,
+                                        SumWide};
 
 }  // namespace tenon::cpu::q8

@@ -354,6 +354,6 @@ void Run(const GemmCall& whole) {
 }  // namespace
 
 const GemmRoutines kAvx512VnniGemmRoutines = {"avx512vnni",       Run,     WeightPlace, ChannelAt,
-                                              /*signed_x=*/false, nullptr, nullptr};
+                                              /*signed_x=*/false, nullptr, nullptr,     nullptr};
 
 }  // namespace tenon::cpu::q8

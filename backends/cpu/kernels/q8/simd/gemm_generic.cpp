@@ -95,6 +95,6 @@ void Run(const GemmCall& call) {
 }  // namespace
 
 const GemmRoutines kGenericGemmRoutines = {"generic",          Run,     WeightPlace, ChannelAt,
-                                           /*signed_x=*/false, nullptr, nullptr};
+                                           /*signed_x=*/false, nullptr, nullptr,     nullptr};
 
 }  // namespace tenon::cpu::q8

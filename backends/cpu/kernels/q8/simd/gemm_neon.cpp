@@ -63,6 +63,7 @@ const GemmRoutines kNeonGemmRoutines = {"neon",
                                         ChannelAt,
                                         /*signed_x=*/true,
                                         nullptr,
+                                        nullptr,
                                         nullptr};
 
 }  // namespace tenon::cpu::q8

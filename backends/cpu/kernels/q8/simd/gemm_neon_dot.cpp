@@ -70,8 +70,8 @@ struct DotProducts {
 
 }  // namespace
 
-const GemmRoutines kNeonDotGemmRoutines = {"neondot",         Run<DotProducts>, WeightPlace,
-                                           ChannelAt,
-                                           /*signed_x=*/true, nullptr,          nullptr};
+const GemmRoutines kNeonDotGemmRoutines = {
+    "neondot",         Run<DotProducts>, WeightPlace, ChannelAt,
+    /*signed_x=*/true, nullptr,          nullptr,     nullptr};
 
 }  // namespace tenon::cpu::q8
