@@ -120,9 +120,14 @@ void AddSplits(const Json& decisions, const std::string& name, Lines& lines) {
   }
 }
 
+/// The names but for those of a long list, of which the first stand for all.
 std::string Joined(const Json& names) {
+  constexpr size_t kMostNames = 8;
   std::string text;
-  for (const Json& name : names) text += (text.empty() ? "" : ", ") + Text(name);
+  for (size_t i = 0; i < names.size() && i < kMostNames; ++i) {
+    text += (text.empty() ? "" : ", ") + Text(names[i]);
+  }
+  if (names.size() > kMostNames) text += fmt::format(" and {} more", names.size() - kMostNames);
   return text;
 }
 

@@ -81,6 +81,10 @@ Status LowerQLinearMatMul(Lowering& node) {
 
 using GemmInputs = std::vector<TensorId>;
 
+bool IsPadded(const ConvAttributes& conv) {
+  return std::any_of(conv.pads, conv.pads + 4, [](int32_t pad) { return pad != 0; });
+}
+
 /// The sums of a convolution whose zero point of x is made at run time, without that operand: it is
 /// taken off afterwards, times the sum of the weights that lie on the image, which is known. Fast
 /// kernels take only constant zero points.
@@ -93,7 +97,7 @@ Result<TensorId> SumsLessZeroPoint(Lowering& node, GemmInputs inputs,
   const Shape x = node.ShapeOf(inputs[GemmInput::kX]);
   const Shape w = node.ShapeOf(inputs[GemmInput::kWeights]);
   const auto& conv = attributes.conv;
-  const bool padded = std::any_of(conv.pads, conv.pads + 4, [](int32_t pad) { return pad != 0; });
+  const bool padded = IsPadded(conv);
   // Of weights that always lie on the image one place is as good as any.
   Shape ones = x;
   ones[0] = 1;
@@ -115,16 +119,15 @@ bool IsKnown(Lowering& node, TensorId id) {
 }
 
 /// True if SumsLessZeroPoint is for this convolution.
-bool HasZeroPointOfRunTime(Lowering& node, const GemmInputs& inputs) {
-  // The sums of weights may be as large as an image of results, which is about this with its
-  // strides.
+bool HasZeroPointOfRunTime(Lowering& node, const GemmInputs& inputs, const ConvAttributes& conv) {
+  // With padding the sums of weights are as large as an image of results, which is at most this.
   constexpr int64_t kMostSums = 1 << 22;
   const Shape x = node.ShapeOf(inputs[GemmInput::kX]);
   const Shape w = node.ShapeOf(inputs[GemmInput::kWeights]);
   return !IsKnown(node, inputs[QuantizedGemmInput::kXZeroPoint]) &&
          IsKnown(node, inputs[GemmInput::kWeights]) &&
          IsKnown(node, inputs[QuantizedGemmInput::kWeightsZeroPoint]) && x.Elements() > 0 &&
-         int64_t{x[2]} * x[3] * w[0] <= kMostSums;
+         (!IsPadded(conv) || int64_t{x[2]} * x[3] * w[0] <= kMostSums);
 }
 
 // The sum itself, which no scale is needed for; zero points may be known at run time only.
@@ -140,7 +143,7 @@ Status LowerConvInteger(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(inputs[QuantizedGemmInput::kXZeroPoint], ZeroPoint(node, 2, true));
   TENON_ASSIGN_OR_RETURN(inputs[QuantizedGemmInput::kWeightsZeroPoint], ZeroPoint(node, 3, false));
   const bool one_dimensional = node.ShapeOf(x).rank == 3;
-  if (!HasZeroPointOfRunTime(node, inputs)) {
+  if (!HasZeroPointOfRunTime(node, inputs, attributes.conv)) {
     return EmitWindowed(node, OpKind::kQuantizedConv, inputs, Attributes(attributes),
                         one_dimensional);
   }

@@ -15,6 +15,7 @@ namespace {
 // How elements are taken into a partial result, and how partial results join. Integers wrap.
 template <typename T>
 struct Sum {
+  static constexpr bool kTakesAnyOrder = false;
   static constexpr T Start() { return 0; }
   static T Join(T a, T b) {
     if constexpr (std::is_integral_v<T>) {
@@ -29,6 +30,7 @@ struct Sum {
 
 template <typename T>
 struct Product {
+  static constexpr bool kTakesAnyOrder = false;
   static constexpr T Start() { return 1; }
   static T Join(T a, T b) {
     if constexpr (std::is_integral_v<T>) {
@@ -43,6 +45,7 @@ struct Product {
 
 template <typename T>
 struct Maximum {
+  static constexpr bool kTakesAnyOrder = true;
   static constexpr T Start() {
     return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
                                                 : std::numeric_limits<T>::lowest();
@@ -53,6 +56,7 @@ struct Maximum {
 
 template <typename T>
 struct Minimum {
+  static constexpr bool kTakesAnyOrder = true;
   static constexpr T Start() {
     return std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity()
                                                 : std::numeric_limits<T>::max();
@@ -60,6 +64,23 @@ struct Minimum {
   static T Join(T a, T b) { return b < a || b != b ? b : a; }
   static T Take(T total, T value, T /*shift*/) { return Join(total, value); }
 };
+
+/// Reduces `count` neighbours by several partial results. (A loop over as many as vectors hold is
+/// unrolled before it could become vectors.)
+template <typename T, typename Rule>
+T TakeNeighbours(const T* x, int count) {
+  constexpr int kPartials = 4 * kReduceLanes;
+  T partial[kPartials];
+  for (T& value : partial) value = Rule::Start();
+  int i = 0;
+  for (; i + kPartials <= count; i += kPartials) {
+    for (int k = 0; k < kPartials; ++k) partial[k] = Rule::Join(partial[k], x[i + k]);
+  }
+  T total = Rule::Start();
+  for (; i < count; ++i) total = Rule::Join(total, x[i]);
+  for (const T value : partial) total = Rule::Join(total, value);
+  return total;
+}
 
 /// Takes one run of each lane into `totals`.
 template <typename T, typename Rule>
@@ -75,6 +96,10 @@ void TakeRuns(const ReducePlan& plan, const T* x, int lanes, const T* shifts, T*
   } else {
     for (int lane = 0; lane < lanes; ++lane) {
       const T* run = x + lane * plan.lane_x;
+      if (Rule::kTakesAnyOrder && plan.run_x == 1) {
+        partial[lane] = TakeNeighbours<T, Rule>(run, plan.run_dim);
+        continue;
+      }
       T total = Rule::Start();
       for (int i = 0; i < plan.run_dim; ++i) {
         total = Rule::Take(total, run[i * plan.run_x], shifts[lane]);

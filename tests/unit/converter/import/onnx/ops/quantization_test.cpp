@@ -174,6 +174,14 @@ TEST_CASE("ConvInteger: a zero point of run time is taken off the sums, of paddi
   }
 }
 
+TEST_CASE("ConvInteger: a zero point of run time is taken off the sums of an image of any size") {
+  auto model = ModelBuilder(13).Input("x", {1, 1, 2048, 2049});
+  AddIntegers(model, "w", TensorProto::INT8, {1, 1, 1, 2}, {3, -4});
+  model.Node("DynamicQuantizeLinear", {"x"}, {"xq", "xs", "xz"}, "d");
+  model.Node("ConvInteger", {"xq", "w", "xz"}, {"y"}).Output("y", TensorProto::INT32);
+  CHECK(model.Text().find("quantized_conv(%xq, %w, _, _, _, _, _) {to=i32}") != std::string::npos);
+}
+
 TEST_CASE("DynamicQuantizeLSTM: its products are of integers, its results near those of floats") {
   const auto lstm = [](bool dynamic) {
     const std::vector<int32_t> w = {20, -100, 60, 80, -30, 50, 90, -70};
