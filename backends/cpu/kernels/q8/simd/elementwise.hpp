@@ -19,6 +19,33 @@
 
 namespace tenon::cpu::q8::TENON_Q8_ISA {
 
+/// Is a ByteOutput for values that are rounded halves to even: its bounds before the zero point.
+struct EvenOutput {
+  float least;
+  float most;
+  float shift;  ///< rounds what it is added to: the sum has no fractional bits
+  float zero_point;
+  uint8_t flip;
+};
+
+static inline EvenOutput EvenOutputOf(const ByteOutput& output) {
+  return {static_cast<float>(output.min - output.zero_point),
+          static_cast<float>(output.max - output.zero_point), 12582912.0F,  // 1.5 * 2^23
+          static_cast<float>(output.zero_point), output.flip};
+}
+
+/// Makes the output's byte; NaN gives the zero point. Between whole numbers, bounds and rounding
+/// may change places; the sum's lowest byte is the result.
+[[gnu::always_inline]] static inline uint8_t ToByteEven(const EvenOutput& output, float x) {
+  const float number = x == x ? x : 0.0F;
+  const float above = number > output.least ? number : output.least;
+  const float bounded = above < output.most ? above : output.most;
+  const float shifted = bounded + output.shift + output.zero_point;
+  uint32_t bits = 0;
+  __builtin_memcpy(&bits, &shifted, sizeof(bits));
+  return static_cast<uint8_t>(static_cast<uint8_t>(bits) ^ output.flip);
+}
+
 /// Limits x to a range that saturates every output of 8 bits; NaN gives 0.
 [[gnu::always_inline]] static inline float Bounded(float x) {
   constexpr float kMost = 1024.0F;
@@ -27,17 +54,7 @@ namespace tenon::cpu::q8::TENON_Q8_ISA {
   return below > -kMost ? below : -kMost;
 }
 
-/// Rounds a bounded value to the nearest integer, halves to even: its sum with 1.5 * 2^23 has no
-/// fractional bits.
-[[gnu::always_inline]] static inline int32_t RoundedEven(float x) {
-  constexpr int32_t kBits = 0x4B400000;
-  const float shifted = Bounded(x) + 12582912.0F;
-  int32_t bits = 0;
-  __builtin_memcpy(&bits, &shifted, sizeof(bits));
-  return bits - kBits;
-}
-
-/// Rounds likewise, but halves away from zero.
+/// Rounds a bounded value to the nearest integer, halves away from zero.
 [[gnu::always_inline]] static inline int32_t RoundedAway(float x) {
   const float bounded = Bounded(x);
   const float size = bounded < 0.0F ? -bounded : bounded;
@@ -70,14 +87,13 @@ namespace tenon::cpu::q8::TENON_Q8_ISA {
   return static_cast<int8_t>(static_cast<uint8_t>(byte ^ flip));
 }
 
-/// Computes z = ToByte(function(x - zero point, y - zero point)).
-template <typename Function>
-[[gnu::always_inline]] static inline void MapBytes(const BinaryCall& call,
-                                                   const Function& function) {
+/// Computes z = make_byte(function(x - zero point, y - zero point)).
+template <typename Function, typename MakeByte>
+[[gnu::always_inline]] static inline void MapBytes(const BinaryCall& call, const Function& function,
+                                                   const MakeByte& make_byte) {
   const uint8_t* x = call.x;
   const uint8_t* y = call.y;
   uint8_t* z = call.z;
-  const ByteOutput output = call.output;
   const uint8_t x_flip = call.x_flip;
   const uint8_t y_flip = call.y_flip;
   const int32_t x_zero = call.x_zero_point;
@@ -85,7 +101,7 @@ template <typename Function>
   const int count = call.count;
   TENON_BYTES_LOOP
   for (int i = 0; i < count; ++i) {
-    z[i] = ToByte(output, function(ValueOf(x[i], x_flip) - x_zero, ValueOf(y[i], y_flip) - y_zero));
+    z[i] = make_byte(function(ValueOf(x[i], x_flip) - x_zero, ValueOf(y[i], y_flip) - y_zero));
   }
 }
 
@@ -94,15 +110,17 @@ static void BinaryOfFloats(const BinaryCall& call) {
   const float x_scale = call.x_scale;
   const float y_scale = call.y_scale;
   const float z_scale = call.z_scale;
-  MapBytes(call, [=](int32_t x, int32_t y) {
-    const float left = static_cast<float>(x) * x_scale;
-    const float right = static_cast<float>(y) * y_scale;
-    if constexpr (kFunction == ByteFunction::kAdd) return RoundedEven((left + right) / z_scale);
-    if constexpr (kFunction == ByteFunction::kSubtract) {
-      return RoundedEven((left - right) / z_scale);
-    }
-    return RoundedEven(left * right / z_scale);
-  });
+  const EvenOutput output = EvenOutputOf(call.output);
+  MapBytes(
+      call,
+      [=](int32_t x, int32_t y) {
+        const float left = static_cast<float>(x) * x_scale;
+        const float right = static_cast<float>(y) * y_scale;
+        if constexpr (kFunction == ByteFunction::kAdd) return (left + right) / z_scale;
+        if constexpr (kFunction == ByteFunction::kSubtract) return (left - right) / z_scale;
+        return left * right / z_scale;
+      },
+      [=](float value) { return ToByteEven(output, value); });
 }
 
 template <ByteFunction kFunction>
@@ -111,13 +129,17 @@ static void BinaryInFixedPoint(const BinaryCall& call) {
   const FixedPointFactor y_factor = call.y_factor;
   const FixedPointFactor z_factor = call.z_factor;
   const int32_t left_shift = call.left_shift;
-  MapBytes(call, [=](int32_t x, int32_t y) {
-    if constexpr (kFunction == ByteFunction::kMultiply) return Scaled(z_factor, x * y);
-    const auto left = static_cast<uint32_t>(Scaled(x_factor, x * (1 << left_shift)));
-    const auto right = static_cast<uint32_t>(Scaled(y_factor, y * (1 << left_shift)));
-    const uint32_t sum = kFunction == ByteFunction::kAdd ? left + right : left - right;
-    return Scaled(z_factor, static_cast<int32_t>(sum));
-  });
+  const ByteOutput output = call.output;
+  MapBytes(
+      call,
+      [=](int32_t x, int32_t y) {
+        if constexpr (kFunction == ByteFunction::kMultiply) return Scaled(z_factor, x * y);
+        const auto left = static_cast<uint32_t>(Scaled(x_factor, x * (1 << left_shift)));
+        const auto right = static_cast<uint32_t>(Scaled(y_factor, y * (1 << left_shift)));
+        const uint32_t sum = kFunction == ByteFunction::kAdd ? left + right : left - right;
+        return Scaled(z_factor, static_cast<int32_t>(sum));
+      },
+      [=](int32_t rounded) { return ToByte(output, rounded); });
 }
 
 template <ByteFunction kFunction>
@@ -141,18 +163,23 @@ template <typename Function>
                                                     const Function& function) {
   const float* x = call.x;
   uint8_t* y = call.y;
-  const ByteOutput output = call.output;
   const int count = call.count;
   TENON_BYTES_LOOP
-  for (int i = 0; i < count; ++i) y[i] = ToByte(output, function(x[i]));
+  for (int i = 0; i < count; ++i) y[i] = function(x[i]);
 }
 
 [[maybe_unused]] static void RunQuantize(const QuantizeCall& call) {
   const float scale = call.scale;
   const float inverse = call.inverse;
-  if (call.half_away) return MapFloats(call, [=](float x) { return RoundedAway(x / scale); });
-  if (inverse == 0.0F) return MapFloats(call, [=](float x) { return RoundedEven(x / scale); });
-  MapFloats(call, [=](float x) { return RoundedEven(x * inverse); });
+  if (call.half_away) {
+    const ByteOutput output = call.output;
+    return MapFloats(call, [=](float x) { return ToByte(output, RoundedAway(x / scale)); });
+  }
+  const EvenOutput output = EvenOutputOf(call.output);
+  if (inverse == 0.0F) {
+    return MapFloats(call, [=](float x) { return ToByteEven(output, x / scale); });
+  }
+  MapFloats(call, [=](float x) { return ToByteEven(output, x * inverse); });
 }
 
 [[maybe_unused]] static void RunDequantize(const DequantizeCall& call) {

@@ -73,6 +73,15 @@ static void RunMaxPool(const PoolCall& call) {
   return static_cast<int32_t>(quotient);
 }
 
+template <typename Sum>
+[[gnu::always_inline]] static inline void StoreScaled(const SumEpilogue& epilogue, int count,
+                                                      const Sum& sum_at, uint8_t* y) {
+  const EvenOutput output = EvenOutputOf(epilogue.output);
+  for (int i = 0; i < count; ++i) {
+    y[i] = ToByteEven(output, static_cast<float>(sum_at(i)) * epilogue.factor);
+  }
+}
+
 /// Requantizes `count` sums from which the zero points have not been subtracted.
 static void RequantizeSums(const PoolCall& call, const int32_t* sums, int count, uint8_t* y) {
   const SumEpilogue epilogue = call.epilogue;
@@ -83,11 +92,7 @@ static void RequantizeSums(const PoolCall& call, const int32_t* sums, int count,
   };
   switch (epilogue.kind) {
     case SumEpilogue::Kind::kFloat:
-      for (int i = 0; i < count; ++i) {
-        y[i] =
-            ToByte(epilogue.output, RoundedEven(static_cast<float>(sum_at(i)) * epilogue.factor));
-      }
-      return;
+      return StoreScaled(epilogue, count, sum_at, y);
     case SumEpilogue::Kind::kDivide:
       for (int i = 0; i < count; ++i) {
         y[i] = ToByte(epilogue.output, Quotient(sum_at(i), epilogue.divisor));

@@ -42,10 +42,10 @@ static int32_t LargestOf(const SoftmaxCall& call) {
 [[gnu::always_inline]] static inline void StoreShares(const SoftmaxCall& call, const float* from,
                                                       int count, float factor, uint8_t* y) {
   const float output_scale = call.output_scale;
-  const ByteOutput output = call.output;
+  const EvenOutput output = EvenOutputOf(call.output);
   TENON_BYTES_LOOP
   for (int i = 0; i < count; ++i) {
-    y[i] = ToByte(output, RoundedEven(from[i] * factor / output_scale));
+    y[i] = ToByteEven(output, from[i] * factor / output_scale);
   }
 }
 
