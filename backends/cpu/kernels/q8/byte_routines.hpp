@@ -156,12 +156,13 @@ struct LayerNormCall {
   uint8_t flip;  ///< to i8
 };
 
-/// Computes the softmax of a row of bytes, whose values are i8 and `offset`: in floats, divided by
+/// Computes the softmax of rows of bytes, one after the other in memory, whose values are i8 and `offset`: in floats, divided by
 /// `output_scale`, halves to even; NaN gives the zero point.
 struct SoftmaxCall {
   const uint8_t* x;
   uint8_t* y;  ///< may be x
-  int count;
+  int rows;
+  int count;       ///< of a row
   uint8_t flip;    ///< to i8
   int32_t offset;  ///< what the flip subtracts
   float scale;

@@ -13,14 +13,14 @@ constexpr int64_t kSmallElements = 16'384;
 SoftmaxCall CallOf(const OpCall& op) {
   const TensorView& x = op.Input(0);
   const auto& attributes = op.AttributesAs<QuantizedSoftmaxAttributes>();
-  SoftmaxCall row = {};
-  row.count = x.dims[x.rank - 1];
-  row.flip = FlipToI8(x.dtype);
-  row.offset = OffsetToI8(x.dtype);
-  row.scale = attributes.scale.scale;
-  row.output_scale = attributes.output_scale;
-  row.output = ByteOutputOf(attributes.output);
-  return row;
+  SoftmaxCall call = {};
+  call.count = x.dims[x.rank - 1];
+  call.flip = FlipToI8(x.dtype);
+  call.offset = OffsetToI8(x.dtype);
+  call.scale = attributes.scale.scale;
+  call.output_scale = attributes.output_scale;
+  call.output = ByteOutputOf(attributes.output);
+  return call;
 }
 
 }  // namespace
@@ -39,12 +39,11 @@ Status SoftmaxRun(const KernelCall& call) {
   const bool is_small = x.Elements() < kSmallElements;
   const auto rows = static_cast<int>(x.Elements() / whole.count);
   ParallelFor(is_small ? nullptr : call.parallel, rows, [&](int begin, int end) {
-    SoftmaxCall row = whole;
-    for (int i = begin; i < end; ++i) {
-      row.x = x.As<const uint8_t>() + int64_t{i} * whole.count;
-      row.y = call.op.Output().As<uint8_t>() + int64_t{i} * whole.count;
-      routines.softmax(row);
-    }
+    SoftmaxCall part = whole;
+    part.rows = end - begin;
+    part.x = x.As<const uint8_t>() + int64_t{begin} * whole.count;
+    part.y = call.op.Output().As<uint8_t>() + int64_t{begin} * whole.count;
+    routines.softmax(part);
   });
   return OkStatus();
 }
