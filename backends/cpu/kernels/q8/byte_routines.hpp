@@ -156,8 +156,8 @@ struct LayerNormCall {
   uint8_t flip;  ///< to i8
 };
 
-/// Computes the softmax of rows of bytes, one after the other in memory, whose values are i8 and `offset`: in floats, divided by
-/// `output_scale`, halves to even; NaN gives the zero point.
+/// Computes the softmax of rows of bytes, one after the other in memory, whose values are i8 and
+/// `offset`: in floats, divided by `output_scale`, halves to even; NaN gives the zero point.
 struct SoftmaxCall {
   const uint8_t* x;
   uint8_t* y;  ///< may be x
