@@ -98,6 +98,12 @@ void QuantizedMatMul(const Context& context) {
   gemm.depth = a.dims[a.rank - 1 - attributes.matmul.transpose_a];
   gemm.outputs = call.Output().dims[call.Output().rank - 1];
   gemm.pixels = call.Output().Elements() / std::max<int64_t>(gemm.outputs, 1);
+  if (call.Input(GemmInput::kWeights).data == nullptr) {
+    // Each batch has a second factor of its own, which is packed.
+    const int64_t rows = a.dims[a.rank - 2 + attributes.matmul.transpose_a];
+    gemm.groups = gemm.pixels / std::max<int64_t>(rows, 1);
+    gemm.pixels = rows;
+  }
   AddGemm(context, gemm);
   AddRescaled(context, attributes.output.rounding);
   AddActivationTraffic(context);

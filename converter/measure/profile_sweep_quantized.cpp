@@ -27,7 +27,7 @@ class QuantizedBuilder {
     }
     conv.output.rounding = rounding;
     const TensorId w = builder_.ConstantOf(DType::kI8, {outputs, depth, kernel, kernel});
-    return AddGemm(OpKind::kQuantizedConv, x, w, depth * kernel * kernel, Attributes(conv),
+    return AddGemm(OpKind::kQuantizedConv, x, w, outputs, depth * kernel * kernel, Attributes(conv),
                    rounding);
   }
 
@@ -38,7 +38,8 @@ class QuantizedBuilder {
     conv.conv.group = shape[1];
     conv.output.rounding = rounding;
     const TensorId w = builder_.ConstantOf(DType::kI8, {shape[1], 1, shape[2], shape[3]});
-    return AddGemm(OpKind::kQuantizedConv, x, w, shape[2] * shape[3], Attributes(conv), rounding);
+    return AddGemm(OpKind::kQuantizedConv, x, w, shape[1], shape[2] * shape[3], Attributes(conv),
+                   rounding);
   }
 
   TensorId MatMul(TensorId a, int columns, Rounding rounding) {
@@ -48,7 +49,19 @@ class QuantizedBuilder {
     matmul.matmul.transpose_b = 1;
     matmul.output.rounding = rounding;
     const TensorId w = builder_.ConstantOf(DType::kI8, {columns, depth});
-    return AddGemm(OpKind::kQuantizedMatMul, a, w, depth, Attributes(matmul), rounding);
+    return AddGemm(OpKind::kQuantizedMatMul, a, w, columns, depth, Attributes(matmul), rounding);
+  }
+
+  /// Multiplies two tensors, neither of which is constant.
+  TensorId Product(TensorId a, TensorId b, bool transposed, Rounding rounding) {
+    const Shape& shape = builder_.ShapeOf(a);
+    const int32_t depth = shape[shape.rank - 1];
+    QuantizedMatMulAttributes matmul;
+    matmul.matmul.transpose_b = transposed ? 1 : 0;
+    matmul.output.rounding = rounding;
+    const Shape& of_b = builder_.ShapeOf(b);
+    return AddGemm(OpKind::kQuantizedMatMul, a, b, of_b[of_b.rank - (transposed ? 2 : 1)], depth,
+                   Attributes(matmul), rounding);
   }
 
   TensorId Add(TensorId x, TensorId y, Rounding rounding) {
@@ -112,9 +125,9 @@ class QuantizedBuilder {
  private:
   TensorId Factor(float value) { return builder_.Values(std::vector<float>{value}, DType::kF32); }
 
-  TensorId AddGemm(OpKind kind, TensorId x, TensorId w, int32_t depth, const Attributes& attributes,
-                   Rounding rounding) {
-    const auto outputs = static_cast<size_t>(builder_.ShapeOf(w)[0]);
+  TensorId AddGemm(OpKind kind, TensorId x, TensorId w, int32_t columns, int32_t depth,
+                   const Attributes& attributes, Rounding rounding) {
+    const auto outputs = static_cast<size_t>(columns);
     const TensorId bias = builder_.Values(std::vector<int32_t>(outputs, 100), DType::kI32);
     if (rounding == Rounding::kHalfEven) {
       const float factor = 0.5F / static_cast<float>(depth);
@@ -172,6 +185,24 @@ void AddLayers(Rounding rounding, std::vector<SweepNetwork>& networks) {
   }
 }
 
+/// The two products of attention, and the softmax between them.
+void AddAttention(Rounding rounding, std::vector<SweepNetwork>& networks) {
+  for (const int rows : {16, 49, 128, 197}) {
+    QuantizedBuilder builder(fmt::format("quantized attention {} {}", Name(rounding), rows),
+                             static_cast<uint64_t>(rows) + 90);
+    for (const int depth : {16, 32, 64}) {
+      const TensorId query = builder.Input({1, 3, rows, depth});
+      const TensorId scores =
+          builder.Product(query, builder.Input({1, 3, depth, rows}), false, rounding);
+      (void)builder.Product(query, builder.Input({1, 3, rows, depth}), true, rounding);
+      const TensorId shares = builder.Softmax(scores, rounding);
+      builder.Dequantize(
+          builder.Product(shares, builder.Input({1, 3, rows, depth}), false, rounding));
+    }
+    networks.push_back(builder.Finish());
+  }
+}
+
 /// Steps of streams: windows of a few frames, each of one column, then products of one pixel.
 void AddSteps(Rounding rounding, std::vector<SweepNetwork>& networks) {
   for (const int frames : {3, 5, 10, 22}) {
@@ -193,6 +224,7 @@ void AddQuantizedNetworks(std::vector<SweepNetwork>& networks) {
   for (const Rounding rounding : {Rounding::kHalfEven, Rounding::kFixedPoint}) {
     AddImages(rounding, networks);
     AddLayers(rounding, networks);
+    AddAttention(rounding, networks);
     AddSteps(rounding, networks);
   }
 }

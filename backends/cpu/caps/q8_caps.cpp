@@ -12,6 +12,14 @@ constexpr int64_t kBlock = 16;
 
 constexpr bool IsByte(DType dtype) { return dtype == DType::kI8 || dtype == DType::kU8; }
 
+constexpr bool IsWord(DType dtype) { return dtype == DType::kI16 || dtype == DType::kU16; }
+
+const char* OneScaleReason(const OpCall& call) {
+  return call.Input(QuantizeInput::kScale).dims[0] == 1
+             ? nullptr
+             : "the fast kernel takes one scale for all elements";
+}
+
 /// Inputs 1 to 6 of a quantized GEMM that are there are constant.
 bool HasConstants(const OpCall& call) {
   for (int i = 1; i < 7; ++i) {
@@ -95,16 +103,25 @@ const char* BinarySupports(const OpCall& call) {
 
 const char* QuantizeSupports(const OpCall& call) {
   if (!IsByte(call.Output().dtype)) return "the fast kernel gives i8 and u8";
-  return call.Input(QuantizeInput::kScale).dims[0] == 1
-             ? nullptr
-             : "the fast kernel takes one scale for all elements";
+  return OneScaleReason(call);
 }
 
 const char* DequantizeSupports(const OpCall& call) {
   if (!IsByte(call.Input(0).dtype)) return "the fast kernel takes i8 and u8";
-  return call.Input(QuantizeInput::kScale).dims[0] == 1
-             ? nullptr
-             : "the fast kernel takes one scale for all elements";
+  return OneScaleReason(call);
+}
+
+const char* QuantizeWordsSupports(const OpCall& call) {
+  if (!IsWord(call.Output().dtype)) return "the fast kernel of words gives i16 and u16";
+  if (call.AttributesAs<QuantizeAttributes>().rounding != Rounding::kHalfEven) {
+    return "the fast kernel of words rounds halves to even";
+  }
+  return OneScaleReason(call);
+}
+
+const char* DequantizeWordsSupports(const OpCall& call) {
+  if (!IsWord(call.Input(0).dtype)) return "the fast kernel of words takes i16 and u16";
+  return OneScaleReason(call);
 }
 
 const char* LayerNormSupports(const OpCall& call) {

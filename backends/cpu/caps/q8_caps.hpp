@@ -31,6 +31,8 @@ void DepthwisePackingKey(const OpCall& call, PackingKey* key);
 [[nodiscard]] const char* QuantizeSupports(const OpCall& call);
 [[nodiscard]] const char* DequantizeSupports(const OpCall& call);
 /// Accepts rows of bytes.
+[[nodiscard]] const char* QuantizeWordsSupports(const OpCall& call);
+[[nodiscard]] const char* DequantizeWordsSupports(const OpCall& call);
 [[nodiscard]] const char* LayerNormSupports(const OpCall& call);
 [[nodiscard]] const char* SoftmaxSupports(const OpCall& call);
 [[nodiscard]] const char* MaxPoolSupports(const OpCall& call);

@@ -142,6 +142,28 @@ struct DequantizeCall {
   float scale;
 };
 
+/// Computes y[i] = rounded(x[i] / scale), halves to even, plus `zero_point`, between `min` and
+/// `max`, all of i16 or u16; NaN gives the zero point.
+struct QuantizeWordsCall {
+  const float* x;
+  uint16_t* y;
+  int count;
+  float scale;
+  int32_t zero_point;
+  int32_t min;
+  int32_t max;
+};
+
+/// Computes y[i] = float(x[i] - zero_point) * scale, where a word xor its flip is i16.
+struct DequantizeWordsCall {
+  const uint16_t* x;
+  float* y;
+  int count;
+  uint16_t flip;
+  int32_t zero_point;
+  float scale;
+};
+
 /// Normalises a row of bytes as LayerNormAttributes says; NaN gives the least byte.
 struct LayerNormCall {
   const uint8_t* x;
@@ -210,6 +232,8 @@ struct ByteRoutines {
   void (*binary)(const BinaryCall& call);
   void (*quantize)(const QuantizeCall& call);
   void (*dequantize)(const DequantizeCall& call);
+  void (*quantize_words)(const QuantizeWordsCall& call);
+  void (*dequantize_words)(const DequantizeWordsCall& call);
   void (*layer_norm)(const LayerNormCall& call);
   void (*softmax)(const SoftmaxCall& call);
   void (*max_pool)(const PoolCall& call);

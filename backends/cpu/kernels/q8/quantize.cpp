@@ -1,5 +1,5 @@
-// These kernels convert f32 to bytes and back, with one scale for the whole tensor. Images can
-// change from planes to channels-last on the way.
+// These kernels convert f32 to bytes, or to words of 16 bits, and back, with one scale for the
+// whole tensor. Images can change from planes of floats to channels-last bytes on the way.
 #include <cmath>
 
 #include "backends/cpu/caps/q8_caps.hpp"
@@ -43,6 +43,12 @@ QuantizeCall CallOf(const OpCall& op) {
   call.half_away = op.AttributesAs<QuantizeAttributes>().rounding == Rounding::kHalfAway;
   call.output = ByteOutputOf(output);
   return call;
+}
+
+int32_t WordZeroPointOf(const OpCall& op, DType dtype) {
+  if (!op.HasInput(In::kZeroPoint)) return 0;
+  const auto word = *op.Input(In::kZeroPoint).As<const uint16_t>();
+  return dtype == DType::kI16 ? static_cast<int16_t>(word) : word;
 }
 
 /// Quantizes three planes of x whose pixels are interleaved in y.
@@ -108,6 +114,38 @@ Status DequantizeRun(const KernelCall& call) {
   whole.zero_point = ZeroPointOf(call.op, x.dtype) - OffsetToI8(x.dtype);
   whole.scale = *call.op.Input(In::kScale).As<const float>();
   MapElements(y, x, call.parallel, whole, routines.dequantize);
+  return OkStatus();
+}
+
+Status QuantizeWordsCheck(const KernelSetup& setup) {
+  return CheckResult(QuantizeWordsSupports(setup.op));
+}
+
+Status QuantizeWordsRun(const KernelCall& call) {
+  const auto& routines = *static_cast<const ByteRoutines*>(call.state);
+  const TensorView& y = call.op.Output();
+  QuantizeWordsCall whole = {};
+  whole.scale = *call.op.Input(In::kScale).As<const float>();
+  whole.zero_point = WordZeroPointOf(call.op, y.dtype);
+  whole.min = y.dtype == DType::kI16 ? INT16_MIN : 0;
+  whole.max = y.dtype == DType::kI16 ? INT16_MAX : UINT16_MAX;
+  MapElements(y, call.op.Input(In::kX), call.parallel, whole, routines.quantize_words);
+  return OkStatus();
+}
+
+Status DequantizeWordsCheck(const KernelSetup& setup) {
+  return CheckResult(DequantizeWordsSupports(setup.op));
+}
+
+Status DequantizeWordsRun(const KernelCall& call) {
+  const auto& routines = *static_cast<const ByteRoutines*>(call.state);
+  const TensorView& x = call.op.Input(In::kX);
+  const bool is_signed = x.dtype == DType::kI16;
+  DequantizeWordsCall whole = {};
+  whole.flip = is_signed ? 0 : 0x8000;
+  whole.zero_point = WordZeroPointOf(call.op, x.dtype) - (is_signed ? 0 : 0x8000);
+  whole.scale = *call.op.Input(In::kScale).As<const float>();
+  MapElements(call.op.Output(), x, call.parallel, whole, routines.dequantize_words);
   return OkStatus();
 }
 

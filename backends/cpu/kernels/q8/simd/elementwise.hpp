@@ -194,6 +194,41 @@ template <typename Function>
     y[i] = static_cast<float>(ValueOf(x[i], flip) - zero_point) * scale;
 }
 
+/// As ToByteEven: the sum's lower half is the result.
+[[maybe_unused]] static void RunQuantizeWords(const QuantizeWordsCall& call) {
+  const float* x = call.x;
+  uint16_t* y = call.y;
+  const float scale = call.scale;
+  const auto least = static_cast<float>(call.min - call.zero_point);
+  const auto most = static_cast<float>(call.max - call.zero_point);
+  const auto zero_point = static_cast<float>(call.zero_point);
+  const int count = call.count;
+  TENON_BYTES_LOOP
+  for (int i = 0; i < count; ++i) {
+    const float quotient = x[i] / scale;
+    const float number = quotient == quotient ? quotient : 0.0F;
+    const float above = number > least ? number : least;
+    const float shifted = (above < most ? above : most) + 12582912.0F + zero_point;  // 1.5 * 2^23
+    uint32_t bits = 0;
+    __builtin_memcpy(&bits, &shifted, sizeof(bits));
+    y[i] = static_cast<uint16_t>(bits);
+  }
+}
+
+[[maybe_unused]] static void RunDequantizeWords(const DequantizeWordsCall& call) {
+  const uint16_t* x = call.x;
+  float* y = call.y;
+  const uint16_t flip = call.flip;
+  const int32_t zero_point = call.zero_point;
+  const float scale = call.scale;
+  const int count = call.count;
+  TENON_BYTES_LOOP
+  for (int i = 0; i < count; ++i) {
+    const auto value = static_cast<int16_t>(static_cast<uint16_t>(x[i] ^ flip));
+    y[i] = static_cast<float>(value - zero_point) * scale;
+  }
+}
+
 [[maybe_unused]] static void RunLookup(const LookupCall& call) {
   for (int i = 0; i < call.count; ++i) {
     call.y[i] = call.table[static_cast<uint8_t>(call.x[i] ^ call.flip)];

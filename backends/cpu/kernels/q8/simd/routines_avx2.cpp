@@ -79,6 +79,8 @@ const ByteRoutines kAvx2ByteRoutines = {
     avx2::RunBinary,
     avx2::RunQuantize,
     avx2::RunDequantize,
+    avx2::RunQuantizeWords,
+    avx2::RunDequantizeWords,
     avx2::RunLayerNorm,
     avx2::RunSoftmax,
     avx2::RunMaxPool,

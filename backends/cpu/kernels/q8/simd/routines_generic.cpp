@@ -74,6 +74,8 @@ const ByteRoutines kGenericByteRoutines = {
     generic::RunBinary,
     generic::RunQuantize,
     generic::RunDequantize,
+    generic::RunQuantizeWords,
+    generic::RunDequantizeWords,
     generic::RunLayerNorm,
     generic::RunSoftmax,
     generic::RunMaxPool,

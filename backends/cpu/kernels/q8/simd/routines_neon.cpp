@@ -210,6 +210,8 @@ const ByteRoutines kNeonByteRoutines = {
     neon::RunBinary,
     neon::RunQuantize,
     neon::RunDequantize,
+    neon::RunQuantizeWords,
+    neon::RunDequantizeWords,
     neon::RunLayerNorm,
     neon::RunSoftmax,
     neon::RunMaxPool,

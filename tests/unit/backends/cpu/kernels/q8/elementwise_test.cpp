@@ -96,6 +96,27 @@ void CheckQuantize(const Tensor& x, DType to, Layout y_layout, float scale, Roun
   CHECK(op.Agree<uint8_t>(attributes, Pick(random, 1, 3)));
 }
 
+Tensor RandomWords(DType dtype, const Dims& dims, Layout layout, Generator& random) {
+  Tensor tensor(dtype, dims, layout);
+  std::vector<uint16_t> values(tensor.count());
+  for (uint16_t& value : values) value = static_cast<uint16_t>(random());
+  tensor.Set(values);
+  return tensor;
+}
+
+void CheckQuantizeWords(const Tensor& x, DType to, Layout y_layout, float scale,
+                        Generator& random) {
+  CAPTURE(scale);
+  ByteOp op("cpu.quantize.words", "cpu.quantize.portable");
+  op.AddInput(x);
+  op.AddInput(Tensor::From<float>(DType::kF32, {1}, {scale}));
+  if (Pick(random, 0, 3) != 0) op.AddInput(RandomWords(to, {1}, Layout::kRowMajor, random));
+  op.AddOutput(to, x.dims(), y_layout);
+  QuantizeAttributes attributes;
+  attributes.to = static_cast<int32_t>(to);
+  CHECK(op.Agree<uint16_t>(attributes, Pick(random, 1, 3)));
+}
+
 }  // namespace
 
 TEST_CASE("Lookup of bytes: every byte, any length, both dtypes") {
@@ -244,6 +265,59 @@ TEST_CASE("Dequantize from bytes: every byte, any layouts") {
       CHECK(op.Agree<float>(DequantizeAttributes{}, Pick(random, 1, 3)));
     }
   });
+}
+
+TEST_CASE("Quantize to words: halves, numbers past the range, infinities and NaN, any layouts") {
+  ForEachQuantizedSet([] {
+    Generator random(20);
+    std::vector<float> values;
+    for (int i = -2100; i <= 2100; ++i) values.push_back(static_cast<float>(i) * 15.625F);
+    const float infinity = std::numeric_limits<float>::infinity();
+    for (const float value : {infinity, -infinity, std::numeric_limits<float>::quiet_NaN(), 3e38F,
+                              -3e38F, 1e-40F, 0.49999997F, 32767.5F, 65535.5F, 1e7F}) {
+      values.push_back(value);
+    }
+    const auto count = static_cast<int32_t>(values.size());
+    for (const DType to : {DType::kI16, DType::kU16}) {
+      for (const float scale : {1.0F, 0.25F, 0.3F, 1e-30F, 2e38F, 0.0F, -0.7F}) {
+        CheckQuantizeWords(Tensor::From(DType::kF32, {count}, values), to, Layout::kRowMajor, scale,
+                           random);
+      }
+      for (int i = 0; i < 20; ++i) {
+        const Dims dims = {1, Pick(random, 1, 20), Pick(random, 1, 9), Pick(random, 1, 90)};
+        CheckQuantizeWords(Random(dims, PickLayout(random), random), to, PickLayout(random), 3e-5F,
+                           random);
+      }
+    }
+  });
+}
+
+TEST_CASE("Dequantize from words: any words, any layouts") {
+  ForEachQuantizedSet([] {
+    Generator random(21);
+    for (int i = 0; i < 40; ++i) {
+      const Dims dims = {1, Pick(random, 1, 20), Pick(random, 1, 9), Pick(random, 1, 200)};
+      const DType from = i % 2 == 0 ? DType::kI16 : DType::kU16;
+      ByteOp op("cpu.dequantize.words", "cpu.dequantize.portable");
+      op.AddInput(RandomWords(from, dims, PickLayout(random), random));
+      op.AddInput(Tensor::From<float>(DType::kF32, {1}, {0.037F}));
+      if (i % 3 != 0) op.AddInput(RandomWords(from, {1}, Layout::kRowMajor, random));
+      op.AddOutput(DType::kF32, dims, PickLayout(random));
+      CHECK(op.Agree<float>(DequantizeAttributes{}, Pick(random, 1, 3)));
+    }
+  });
+}
+
+TEST_CASE("Quantize to words: halves away from zero are left to the portable kernel") {
+  OpFixture op(FindKernel("cpu.quantize.words"));
+  op.AddInput(Tensor(DType::kF32, {4}, Layout::kRowMajor));
+  op.AddInput(Tensor::From<float>(DType::kF32, {1}, {1.0F}));
+  op.AddOutput(Tensor(DType::kI16, {4}, Layout::kRowMajor));
+  QuantizeAttributes attributes;
+  attributes.to = static_cast<int32_t>(DType::kI16);
+  CHECK(op.Check(attributes).ok());
+  attributes.rounding = Rounding::kHalfAway;
+  CHECK_FALSE(op.Check(attributes).ok());
 }
 
 }  // namespace tenon::cpu::testing
