@@ -96,9 +96,11 @@ void TakeRuns(const ReducePlan& plan, const T* x, int lanes, const T* shifts, T*
   } else {
     for (int lane = 0; lane < lanes; ++lane) {
       const T* run = x + lane * plan.lane_x;
-      if (Rule::kTakesAnyOrder && plan.run_x == 1) {
-        partial[lane] = TakeNeighbours<T, Rule>(run, plan.run_dim);
-        continue;
+      if constexpr (Rule::kTakesAnyOrder && std::is_same_v<T, float>) {
+        if (plan.run_x == 1) {
+          partial[lane] = TakeNeighbours<T, Rule>(run, plan.run_dim);
+          continue;
+        }
       }
       T total = Rule::Start();
       for (int i = 0; i < plan.run_dim; ++i) {

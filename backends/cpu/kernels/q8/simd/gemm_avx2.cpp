@@ -116,6 +116,24 @@ template <int kVectors>
   StoreFromSums(kAvx2GemmRoutines, part, *tile.call->epilogue, sums, y);
 }
 
+/// Stores outputs of 32 bits: the sums of `pixels` pixels, or what they stand for.
+[[gnu::noinline]] void StoreWide(const TileCall& tile, const int32_t* sums, int pixels, int vectors,
+                                 uint8_t* y) {
+  const GemmGroup& group = *tile.call->group;
+  const bool are_floats = tile.call->epilogue->kind == EpilogueKind::kFloats;
+  const int channels = group.channels - tile.place;
+  for (int i = 0; i < pixels; ++i, sums += kMostWidth, y += tile.call->y_step) {
+    for (int v = 0; v < vectors; ++v) {
+      __m256i words = LoadSums(sums + v * kLanes);
+      if (are_floats) {
+        const __m256 factor = _mm256_load_ps(group.factor + tile.place + v * kLanes);
+        words = _mm256_castps_si256(_mm256_mul_ps(_mm256_cvtepi32_ps(words), factor));
+      }
+      StoreSomeWords(words, channels - v * kLanes, y + 4 * v * kLanes);
+    }
+  }
+}
+
 template <int kPixels, int kVectors>
 struct Sums {
   __m256i of[kPixels][kVectors];
@@ -251,25 +269,6 @@ struct Sums {
     }
   }
 
-  /// Stores outputs of 32 bits: the sums, or what they stand for.
-  template <bool kFloats>
-  [[gnu::always_inline]] inline void StoreWide(const TileCall& tile, uint8_t* y) const {
-    const GemmGroup& group = *tile.call->group;
-    const int channels = group.channels - tile.place;
-#pragma GCC unroll 6
-    for (int i = 0; i < kPixels; ++i, y += tile.call->y_step) {
-#pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v) {
-        __m256i words = of[i][v];
-        if (kFloats) {
-          const __m256 factor = _mm256_load_ps(group.factor + tile.place + v * kLanes);
-          words = _mm256_castps_si256(_mm256_mul_ps(_mm256_cvtepi32_ps(words), factor));
-        }
-        StoreSomeWords(words, channels - v * kLanes, y + 4 * v * kLanes);
-      }
-    }
-  }
-
   [[gnu::always_inline]] inline void StorePixelExactly(const TileCall& tile, int i,
                                                        uint8_t* y) const {
     alignas(32) int32_t sums[kVectors * kLanes];
@@ -298,10 +297,10 @@ void RunTiles(const TileCall& tile, const int16_t* x, const int32_t* x_sums, uin
       sums.template Requantize<EpilogueKind::kHalfEven>(tile, y);
     } else if (kind == EpilogueKind::kFixedPoint) {
       sums.template Requantize<EpilogueKind::kFixedPoint>(tile, y);
-    } else if (kind == EpilogueKind::kSums) {
-      sums.template StoreWide<false>(tile, y);
-    } else if (kind == EpilogueKind::kFloats) {
-      sums.template StoreWide<true>(tile, y);
+    } else if (is_wide) {
+      alignas(32) int32_t stored[kPixels * kMostWidth];
+      sums.Store(stored);
+      StoreWide(tile, stored, kPixels, kVectors, y);
     } else {
       alignas(32) int32_t stored[kPixels * kMostWidth];
       sums.Store(stored);
