@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backends/cpu/caps/f32_caps.hpp"
 #include "converter/cost/features_kernels.hpp"
 #include "runtime/base/loop_nest.hpp"
 #include "runtime/ops/host/op_host_row.hpp"
@@ -111,9 +112,19 @@ namespace {
 struct StepCounts {
   double rows = 1;
   double gathered = 0;  ///< operands, of which each element is fetched by itself
+  double repeated = 0;  ///< operands that are one short row, of which as many are made
   double divided = 0;
   double activated = 0;  ///< by weight
 };
+
+/// Returns true where short rows of y and x follow each other, so that a tile of them is one row.
+bool HasShortRows(const Nest& nest) {
+  const int row = nest.rank - 1;
+  if (row < 1 || nest.dims[row] >= cpu::f32::kShortColumns) return false;
+  return std::all_of(nest.strides, nest.strides + 2, [&](const auto& strides) {
+    return strides[row] == 1 && strides[row - 1] == nest.dims[row];
+  });
+}
 
 /// Counts how the loops go over x and one operand.
 void CountOperand(const OpCall& call, int input, StepCounts& counts) {
@@ -124,6 +135,11 @@ void CountOperand(const OpCall& call, int input, StepCounts& counts) {
              BroadcastStride(call.Input(input), y.rank, k));
   }
   nest.Simplify();
+  if (HasShortRows(nest)) {
+    const int64_t step = nest.strides[kMostOperands - 1][nest.rank - 2];
+    if (step == 0 && RowStride(nest, kMostOperands - 1) == 1) ++counts.repeated;
+    return;
+  }
   nest.LengthenRows();
   counts.rows = std::max(counts.rows, static_cast<double>(y.Elements()) / RowOf(nest));
   const int64_t stride = RowStride(nest, kMostOperands - 1);
@@ -148,14 +164,13 @@ StepCounts CountSteps(const OpCall& call) {
 }  // namespace
 
 void Elementwise(const Context& context) {
-  constexpr double kTileElements = 2048;
   const StepCounts counts = CountSteps(context.call());
   const double steps = context.call().AttributesAs<ElementwiseAttributes>().steps;
   const auto elements = static_cast<double>(context.call().Output().Elements());
   CostTerms& terms = context.terms;
-  terms.Add("tile_steps", steps * std::ceil(elements / kTileElements));
+  terms.Add("tile_steps", steps * std::ceil(elements / cpu::f32::kElementwiseTile));
   terms.Add("row_steps", steps * counts.rows);
-  terms.Add("step_elements", steps * elements);
+  terms.Add("step_elements", (steps + counts.repeated) * elements);
   terms.Add("gathered", counts.gathered * elements);
   terms.Add("divided", counts.divided * elements);
   terms.Add("activated", counts.activated * elements);

@@ -16,12 +16,25 @@ namespace tenon::cpu::f32 {
 
 /// Is the largest number of kernel taps of one pixel: pointers to them are on the stack.
 inline constexpr int kMostTaps = 160;
-inline constexpr int kMostDepthwiseTaps = 64;
+inline constexpr int kMostDepthwiseTaps = 1024;  ///< 31x31 and more
 /// These limit the floats, and the taps, of the input rows that first layers copy to the stack for
 /// one output row.
 inline constexpr int kMostFirstChannels = 16;
 inline constexpr int kMostRowFloats = 12288;
 inline constexpr int kMostFirstTaps = 512;
+/// Are the elements of a tile of several elementwise steps, and the length of rows that are better
+/// one long one, where they follow each other in memory.
+inline constexpr int kElementwiseTile = 2048;
+inline constexpr int kShortColumns = 64;
+
+/// Returns true for depthwise kernels (multiplier 1) whose loops load every input column once for
+/// all its outputs: square, without dilation, of 3, 5 or 7 columns.
+[[nodiscard]] constexpr bool IsCompactDepthwise(const int* kernel, const int* strides,
+                                                const int* dilations) {
+  const bool even = kernel[0] == kernel[1] && strides[0] == strides[1] && strides[0] <= 2;
+  const bool known = kernel[0] == 3 || kernel[0] == 5 || (kernel[0] == 7 && strides[0] == 1);
+  return even && known && dilations[0] == 1 && dilations[1] == 1;
+}
 
 /// Accepts any convolution that register tiles can compute.
 [[nodiscard]] const char* ConvSupports(const OpCall& call);

@@ -14,7 +14,7 @@ namespace {
 /// Is the number of elements that cost about as much as waking a thread.
 constexpr int64_t kSmallElements = 32'768;
 /// A tile of x, one of an operand, the stage between steps and one of y: as large as the cache.
-constexpr int kTileFloats = 2'048;
+constexpr int kTileFloats = kElementwiseTile;
 
 /// Rows of one operand in a tile.
 struct TileRows {
@@ -31,7 +31,7 @@ class Elementwise {
       : op_(call.op),
         attributes_(call.op.AttributesAs<ElementwiseAttributes>()),
         routines_(*static_cast<const Routines*>(call.state)),
-        nest_(portable::StepLoops<kOperands>(call.op)),
+        nest_(Loops(call.op)),
         columns_(nest_.RowLength()),
         rows_(nest_.rank < 2 ? 1 : nest_.dims[nest_.rank - 2]),
         tile_columns_(columns_),
@@ -55,6 +55,20 @@ class Elementwise {
   }
 
  private:
+  /// Rows of x and y that follow each other in memory stay as they are, however short.
+  static LoopNest<kOperands> Loops(const OpCall& op) {
+    LoopNest<kOperands> nest = portable::StepLoops<kOperands>(op);
+    const int row = nest.rank - 1;
+    for (int i = 0; i < 2; ++i) {
+      const bool is_dense =
+          row > 0 && nest.strides[i][row] == 1 && nest.strides[i][row - 1] == nest.dims[row];
+      if (is_dense) continue;
+      nest.LengthenRows();
+      break;
+    }
+    return nest;
+  }
+
   [[nodiscard]] int64_t Step(int operand) const {
     return nest_.rank < 2 ? 0 : nest_.strides[operand][nest_.rank - 2];
   }
@@ -105,6 +119,10 @@ class Elementwise {
   void RunStep(int step, int tile, const TileRows& values, const TileRows& result, float* to,
                int rows, int columns) const {
     const Activation activation = attributes_.ActivationOf(step);
+    if (attributes_.InputOf(step) == 0 && values.step == columns && result.step == columns) {
+      columns *= rows;
+      rows = 1;
+    }
     JoinCall call = {};
     call.z = to;
     call.z_step = result.step;
@@ -167,9 +185,18 @@ class Elementwise {
     const bool is_vector = function != BinaryFunction::kPow && function != BinaryFunction::kMod &&
                            function != BinaryFunction::kFmod;
     float gathered[kTileFloats];
-    const bool repeats = is_vector && other.stride == 0 && call.count > 1;
-    if (call.count > 1 && other.stride != 1 && !repeats) {
+    const bool is_dense = values.step == call.count && call.z_step == call.count;
+    const bool is_short = call.rows > 1 && call.count < kShortColumns && is_dense;
+    bool repeats = is_vector && other.stride == 0 && call.count > 1;
+    if (is_short && other.step == 0 && other.stride == 1) {
+      other = Repeated(other.at, call.rows, call.count, gathered);
+    } else if (call.count > 1 && other.stride != 1 && (!repeats || (is_short && other.step != 0))) {
       other = Gathered(other, call.rows, call.count, gathered);
+      repeats = false;
+    }
+    if (is_dense && (other.step == call.count || (repeats && other.step == 0))) {
+      call.count *= call.rows;
+      call.rows = 1;
     }
     const TileRows& x = is_second ? values : other;
     const TileRows& y = is_second ? other : values;
@@ -223,6 +250,18 @@ class Elementwise {
       portable::UnaryRow(activation.function, activation.a, activation.b,
                          values.at + row * values.step, to + row * result.step, columns);
     }
+  }
+
+  /// Copies one row to as many rows.
+  static TileRows Repeated(const float* row, int rows, int columns, float* to) {
+    const int all = rows * columns;
+    std::memcpy(to, row, sizeof(float) * static_cast<size_t>(columns));
+    for (int done = columns; done < all;) {
+      const int more = done < all - done ? done : all - done;
+      std::memcpy(to + done, to, sizeof(float) * static_cast<size_t>(more));
+      done += more;
+    }
+    return {to, columns, 1};
   }
 
   static TileRows Gathered(const TileRows& from, int rows, int columns, float* to) {

@@ -52,6 +52,7 @@ Status ElementwiseRun(const KernelCall& call) {
   const OpCall& op = call.op;
   if (op.Output().Elements() == 0) return OkStatus();
   LoopNest<kStepOperands> nest = StepLoops<kStepOperands>(op);
+  nest.LengthenRows();
   Cursor<kStepOperands> start = {{op.Output().As<char>()}};
   ptrdiff_t strides[kStepOperands];
   for (int i = 0; i < kStepOperands; ++i) {

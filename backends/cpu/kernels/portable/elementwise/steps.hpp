@@ -26,8 +26,8 @@ void AddStepLoop(const OpCall& op, int axis, LoopNest<1 + sizeof...(Inputs)>& ne
   nest.Add(y.dims[axis], y.strides[axis], StepStride(op, Inputs, axis)...);
 }
 
-/// Returns the loops over the first operands, which must be all that there are, simplified and with
-/// rows as long as may be; strides are in elements.
+/// Returns the loops over the first operands, which must be all that there are, simplified; strides
+/// are in elements.
 template <int kOperands>
 [[nodiscard]] LoopNest<kOperands> StepLoops(const OpCall& op) {
   LoopNest<kOperands> nest;
@@ -35,7 +35,6 @@ template <int kOperands>
     AddStepLoop(op, axis, nest, std::make_index_sequence<kOperands - 1>());
   }
   nest.Simplify();
-  nest.LengthenRows();
   return nest;
 }
 

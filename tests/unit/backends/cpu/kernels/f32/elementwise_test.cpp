@@ -103,8 +103,8 @@ TEST_CASE("Vector elementwise: large images, rows longer than a tile, and severa
     attributes.functions[0] = BinaryFunction::kMul;
     attributes.functions[1] = BinaryFunction::kSub;
     attributes.activations[2] = UnaryFunction::kRelu;
-    for (const std::vector<int32_t>& dims :
-         std::vector<std::vector<int32_t>>{{1, 48, 41, 43}, {1, 1, 3, 40'001}, {2, 5000, 1, 9}}) {
+    for (const std::vector<int32_t>& dims : std::vector<std::vector<int32_t>>{
+             {1, 48, 41, 43}, {1, 12, 41, 43}, {1, 1, 3, 40'001}, {2, 5000, 1, 9}}) {
       const Operands operands = {Random(dims, Layout::kChannelsLast, random),
                                  {Random({dims[1], 1, 1}, Layout::kRowMajor, random),
                                   Random({1, 1, dims[2], dims[3]}, Layout::kRowMajor, random)}};
