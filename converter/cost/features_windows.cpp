@@ -2,7 +2,7 @@
 // (backends/cpu/kernels/f32).
 #include <algorithm>
 
-#include "backends/cpu/caps/tiles.hpp"
+#include "backends/cpu/caps/f32_caps.hpp"
 #include "converter/cost/features_kernels.hpp"
 #include "runtime/ops/kernel_refusals.hpp"
 
@@ -28,10 +28,9 @@ void Depthwise(const Context& context) {
   const auto& attributes = call.AttributesAs<ConvAttributes>();
   const TensorView& w = call.Input(GemmInput::kWeights);
   const TensorView& y = call.Output();
-  const bool square = w.dims[2] == w.dims[3] && attributes.strides[0] == attributes.strides[1];
-  const bool dense = attributes.dilations[0] == 1 && attributes.dilations[1] == 1;
-  const bool compact = IsDepthwiseConv(call) && square && dense &&
-                       (w.dims[2] == 3 || w.dims[2] == 5) && attributes.strides[0] <= 2;
+  const bool compact =
+      IsDepthwiseConv(call) &&
+      cpu::f32::IsCompactDepthwise(w.dims + 2, attributes.strides, attributes.dilations);
   const int64_t tiles_per_row = CeilDiv<int64_t>(y.dims[3], cpu::f32::kMostDepthwisePixels);
   const auto items = static_cast<double>(int64_t{y.dims[0]} * y.dims[2] * tiles_per_row);
   const auto pixels = static_cast<double>(int64_t{y.dims[0]} * y.dims[2] * y.dims[3]);

@@ -75,10 +75,8 @@ DepthwiseWeights* LayOut(BlockLayout& block, const ConvGeometry& geometry, bool 
 
 /// Returns the kernel's size where the compact loops have it, else 0.
 int CompactKernel(const ConvGeometry& g, int multiplier) {
-  const bool square = g.kernel[0] == g.kernel[1] && g.strides[0] == g.strides[1];
-  const bool dense = g.dilations[0] == 1 && g.dilations[1] == 1;
-  const bool known = (g.kernel[0] == 3 || g.kernel[0] == 5) && g.strides[0] <= 2;
-  return square && dense && known && multiplier == 1 ? g.kernel[0] : 0;
+  const bool compact = multiplier == 1 && IsCompactDepthwise(g.kernel, g.strides, g.dilations);
+  return compact ? g.kernel[0] : 0;
 }
 
 void UseInPlace(const OpCall& op, const ConvGeometry& geometry, DepthwiseWeights& packed) {

@@ -261,6 +261,7 @@ static void RunDepthwise(const DepthwiseCall& call) {
     if (call.compact_stride == 1) return CompactDepthwise<5, 1>(call);
     return CompactDepthwise<5, 2>(call);
   }
+  if (call.compact_kernel == 7) return CompactDepthwise<7, 1>(call);
   if (call.multiplier > 1) return DepthwiseOfPixels<DepthwiseInput::kRepeatedTaps, 0, 1>(call);
   DepthwiseOfPixels<DepthwiseInput::kTaps, 0, 1>(call);
 }

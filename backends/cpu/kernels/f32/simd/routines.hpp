@@ -28,9 +28,11 @@ struct TileCall {
   const float* residual;  ///< may be null, and may be y
   float* y;
   /// What will be read next, if it is not null: it is brought into the second-level cache
-  /// meanwhile, `ahead_step` floats on for every kAheadDepth channels.
+  /// meanwhile, `ahead_lines` lines, `ahead_step` floats apart, for every kAheadDepth channels.
   const float* ahead;
   int64_t ahead_step;
+  int64_t ahead_next;  ///< if not 0, each repeat begins with its own weights and so many floats on
+  int ahead_lines;
   int64_t taps;
   int64_t depth;
   int64_t weight_step;
@@ -80,8 +82,8 @@ struct DepthwiseCall {
   int pixels;  ///< 1 to kMostDepthwisePixels
   int taps;
   int multiplier;      ///< output c reads channel c / multiplier; 1 for compact kernels
-  int compact_kernel;  ///< 3 or 5 (square, dilation 1); 0 for any other kernel
-  int compact_stride;  ///< 1 or 2, the same in both directions
+  int compact_kernel;  ///< 3, 5 or 7 (square, dilation 1); 0 for any other kernel
+  int compact_stride;  ///< 1 or 2, the same in both directions; 1 for 7
   float low;
   float high;
 };

@@ -115,6 +115,17 @@ TEST_CASE("Vector conv: groups read their own channels") {
   });
 }
 
+TEST_CASE("Vector conv: groups of 8 outputs follow each other in one call, padding or none") {
+  ForEachInstructionSet([] {
+    Generator random(22);
+    for (int i = 0; i < 40; ++i) {
+      const int32_t group = Pick(random, 2, 40);
+      const ConvCase c = RandomCase(group * Pick(random, 1, 20), group * 8, group, 3, random);
+      CheckAgreement(c, RandomOptions(kTile, random), kTolerance, random);
+    }
+  });
+}
+
 TEST_CASE("Vector conv: 1x1 of any number of pixels, as products of matrices") {
   ForEachInstructionSet([] {
     Generator random(3);
@@ -246,14 +257,28 @@ TEST_CASE("Vector depthwise conv: channels with two to five outputs each") {
   });
 }
 
-TEST_CASE("Vector depthwise conv: 3x3 and 5x5 of stride 1 and 2, any width") {
+TEST_CASE("Vector depthwise conv: kernels of up to 31x31, most of it padding or none") {
+  ForEachInstructionSet([] {
+    Generator random(23);
+    for (const int32_t kernel : {9, 11, 31}) {
+      for (const int32_t size : {3, kernel, kernel + 2}) {
+        const int32_t channels = Pick(random, 2, 30);
+        ConvCase c = {{1, channels, size, size}, {channels, 1, kernel, kernel}, {}};
+        c.attributes = Conv(channels, Pick(random, 1, 2), kernel / 2);
+        CheckAgreement(c, RandomOptions(kDepthwise, random), kTolerance, random);
+      }
+    }
+  });
+}
+
+TEST_CASE("Vector depthwise conv: 3x3, 5x5 and 7x7 of stride 1 and 2, any width") {
   ForEachInstructionSet([] {
     Generator random(8);
-    for (const int32_t kernel : {3, 5}) {
+    for (const int32_t kernel : {3, 5, 7}) {
       for (const int32_t stride : {1, 2}) {
-        for (int32_t width = 5; width <= 20; ++width) {
+        for (int32_t width = kernel; width <= 20; ++width) {
           const int32_t channels = Pick(random, 2, 50);
-          ConvCase c = {{1, channels, 6, width}, {channels, 1, kernel, kernel}, {}};
+          ConvCase c = {{1, channels, 8, width}, {channels, 1, kernel, kernel}, {}};
           c.attributes = Conv(channels, stride, Pick(random, 0, kernel / 2));
           SetRandomActivation(c.attributes, random);
           CheckAgreement(c, RandomOptions(kDepthwise, random), kTolerance, random);
