@@ -104,7 +104,9 @@ void AddGemm(const Context& context, const Gemm& gemm) {
   const double groups =
       groups_first ? static_cast<double>(CeilDiv<int64_t>(gemm.outputs, cpu::f32::kMostWidth))
                    : 1.0;
-  terms.Add("pointers", fills * static_cast<double>(gemm.taps * gemm.convolutions) * groups);
+  // With pixels outside, all groups and convolutions share them.
+  const double uses = groups_first ? static_cast<double>(gemm.convolutions) * groups : 1.0;
+  terms.Add("pointers", fills * static_cast<double>(gemm.taps) * uses);
   // Every group of channels reads these inputs again.
   const auto x_bytes = static_cast<double>(BytesOf(context.call().Input(GemmInput::kX)));
   terms.Add("reread_bytes", groups_first && x_bytes > l1 ? x_bytes * (groups - 1) : 0.0);

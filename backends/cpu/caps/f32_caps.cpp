@@ -63,7 +63,9 @@ const char* ConvSupports(const OpCall& call) {
   if (ConvTaps(call) > kMostTaps) return "more taps than the vector kernel keeps pointers to";
   const auto& attributes = call.AttributesAs<ConvAttributes>();
   const int outputs = call.Input(GemmInput::kWeights).dims[0] / attributes.group;
-  if (attributes.group > 1 && outputs < 16) return "groups too narrow for vectors";
+  if (attributes.group > 1 && outputs < 2 * kWidthStep && outputs != kWidthStep) {
+    return "groups too narrow for vectors";
+  }
   return nullptr;
 }
 

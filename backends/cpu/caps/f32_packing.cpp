@@ -31,7 +31,7 @@ size_t GroupedBytes(int64_t convolutions, int64_t outputs, int64_t depth, int64_
   const int64_t channels = convolutions * RoundUp<int64_t>(packed, kWidthStep);
   return static_cast<size_t>(kHeaderBytes + RoundUp<int64_t>(groups * kGroupBytes, kLine) +
                              FloatBytes(channels * depth * taps) + FloatBytes(channels) +
-                             FloatBytes(depth + kMostWidth));
+                             FloatBytes(depth * convolutions + kMostWidth));
 }
 
 void AddConstants(const OpCall& call, int scale, PackingKey* key) {

@@ -15,7 +15,7 @@ PackedWeights* LayOut(BlockLayout& block, const GroupedShape& shape, int tile_wi
   auto* group_array = block.Take<ChannelGroup>(groups);
   auto* weights = block.Take<float>(channels * depth * static_cast<size_t>(shape.taps));
   auto* bias = block.Take<float>(channels);
-  auto* zeros = block.Take<float>(depth + kMostWidth);
+  auto* zeros = block.Take<float>(depth * static_cast<size_t>(shape.convolutions) + kMostWidth);
   if (packed == nullptr) return nullptr;
   packed->groups = group_array;
   packed->weights = weights;
@@ -45,13 +45,16 @@ void PlaceGroup(const PackedWeights& packed, const WeightsView* in_place, const 
 void CountEvenGroups(PackedWeights& packed) {
   const ChannelGroup* groups = packed.groups;
   packed.even_groups = 0;
+  packed.source_next = 0;
   packed.weights_next = 0;
   packed.bias_next = 0;
-  if (packed.group_count < 2 || packed.shape.convolutions > 1) return;
+  if (packed.group_count < 2) return;
+  packed.source_next = groups[1].source - groups[0].source;
   packed.weights_next = groups[1].weights - groups[0].weights;
   packed.bias_next = groups[1].bias - groups[0].bias;
   for (int g = 0; g < packed.group_count; ++g) {
     if (groups[g].width != groups[0].width || groups[g].channels != groups[g].width) return;
+    if (groups[g].source != groups[0].source + g * packed.source_next) return;
     if (groups[g].weights != groups[0].weights + g * packed.weights_next) return;
     if (groups[g].bias != groups[0].bias + g * packed.bias_next) return;
     packed.even_groups = g + 1;

@@ -21,13 +21,14 @@ struct PackedWeights {
   int group_count;
   ChannelGroup* groups;
   /// The groups before this one have equal widths, none of it padding, and the same distances from
-  /// one's weights and bias to the next's.
+  /// one's first input channel, weights and bias to the next's.
   int even_groups;
+  int64_t source_next;
   int64_t weights_next;
   int64_t bias_next;
   float* weights;  ///< per packed group [taps][depth][width]
   float* bias;     ///< per packed group [width]; zeros where there is none
-  float* zeros;    ///< as many as input channels, and kMostWidth more
+  float* zeros;    ///< as many as all input channels, and kMostWidth more
 
   /// Returns where a packed group's weights are written to.
   [[nodiscard]] float* PackedOf(const ChannelGroup& group) const {

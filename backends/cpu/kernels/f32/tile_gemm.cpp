@@ -26,17 +26,17 @@ int TilePixels(const Routines& routines, const ConvGeometry& g) {
   return shares_set && routines.tile_pixels > kWays ? kWays : routines.tile_pixels;
 }
 
-/// Pointers to what pixels [first, first + count) read, tap after tap.
+/// Pointers to what pixels [first, first + count) read, tap after tap, of the first input channel:
+/// the groups of a grouped convolution read as many floats on as their `source` says.
 class TileRows {
  public:
   TileRows(const TileGemm& gemm, const float* x) : gemm_(gemm), x_(x) {}
 
-  [[nodiscard]] const float* const* Fill(int64_t first, int count, int source) {
-    if (first == first_ && source == source_) return rows_;
+  [[nodiscard]] const float* const* Fill(int64_t first, int count) {
+    if (first == first_) return rows_;
     first_ = first;
-    source_ = source;
     if (gemm_.pointwise) {
-      const float* from = x_ + first * gemm_.x_step + source;
+      const float* from = x_ + first * gemm_.x_step;
       for (int i = 0; i < count; ++i) rows_[i] = from + i * gemm_.x_step;
       return rows_;
     }
@@ -46,8 +46,7 @@ class TileRows {
     int64_t row = first % in_image / g.out_extent[1];
     int64_t column = first % g.out_extent[1];
     for (int i = 0; i < count; ++i) {
-      FillPixel(i, count, x_ + image * g.x.image + source * g.x.channel,
-                int64_t{row} * g.strides[0] - g.pads[0],
+      FillPixel(i, count, x_ + image * g.x.image, int64_t{row} * g.strides[0] - g.pads[0],
                 int64_t{column} * g.strides[1] - g.pads[1]);
       if (++column < g.out_extent[1]) continue;
       column = 0;
@@ -74,7 +73,6 @@ class TileRows {
   const TileGemm& gemm_;
   const float* x_;
   int64_t first_ = -1;
-  int source_ = -1;
   const float* rows_[kMostTaps * kMostPixels];
 };
 
@@ -117,12 +115,15 @@ void RunScattered(const TileGemm& gemm, TileCall call, const ChannelGroup& group
   }
 }
 
+constexpr int kLineFloats = 16;
+/// Tiles of so few pixels ask for nothing ahead: reading weights is all that they do.
+constexpr int kFewPixels = 3;
+
 /// Lets the tiles from `tile` on, of `tiles`, bring their share of the next group's weights near:
 /// the first tile of that group would else wait for memory.
 void LookAhead(const PackedWeights& packed, int group, int tile, int tiles, TileCall& call) {
-  constexpr int64_t kLineFloats = 16;
   call.ahead = nullptr;
-  call.ahead_step = 0;
+  call.ahead_lines = 0;
   if (group + 1 == packed.group_count) return;
   const ChannelGroup& next = packed.groups[group + 1];
   if (next.weight_step != next.width) return;  // no panel
@@ -130,8 +131,29 @@ void LookAhead(const PackedWeights& packed, int group, int tile, int tiles, Tile
   const int64_t steps = int64_t{packed.shape.taps} * (packed.shape.depth / kAheadDepth);
   if (steps == 0) return;
   const int64_t step = (floats / tiles + steps) / steps;
+  const int64_t lines = (step + kLineFloats - 1) / kLineFloats;
   call.ahead = next.weights + floats / tiles * tile;
   call.ahead_step = step < kLineFloats ? step : kLineFloats;
+  call.ahead_lines = static_cast<int>(lines < kAheadDepth ? lines : kAheadDepth);
+}
+
+/// Asks for the first group's weights: tiles of few pixels would wait for each of their lines.
+void FetchGroup(const PackedWeights& packed, int group) {
+  const ChannelGroup& from = packed.groups[group];
+  const int64_t rows = int64_t{packed.shape.taps} * packed.shape.depth;
+  const float* row = from.weights;
+  for (int64_t k = 0; k < rows; ++k, row += from.weight_step) __builtin_prefetch(row, 0, 2);
+}
+
+/// Lets the groups of a tile bring the weights of the group behind each near. The first tile reads
+/// them all from wherever they lie; the others find them in the second-level cache.
+void LookAtNextGroups(const PackedWeights& packed, TileCall& call) {
+  if (packed.even_groups < 2) return;
+  const ChannelGroup& first = packed.groups[0];
+  const bool is_panel = first.weight_step == first.width;
+  call.ahead_next = packed.weights_next;
+  call.ahead_step = is_panel ? kLineFloats : first.weight_step;
+  call.ahead_lines = is_panel ? kAheadDepth * first.width / kLineFloats : kAheadDepth;
 }
 
 void SetGroup(const ChannelGroup& group, TileCall& call) {
@@ -140,6 +162,7 @@ void SetGroup(const ChannelGroup& group, TileCall& call) {
   call.bias = group.bias;
   call.width = group.width;
   call.channels = group.channels;
+  call.x_first = group.source;
 }
 
 /// Points at the outputs and residuals of a group from pixel `first` on.
@@ -186,21 +209,22 @@ void RunTilesOf(const TileGemm& gemm, int group_index, int tile, int end,
     done = 1;
     while (done < most && tile + done < end && gemm.TilePixels(tile + done) == call.pixels) ++done;
     const int64_t first = gemm.FirstPixel(tile);
-    call.rows = rows.Fill(first, call.pixels, group.source);
+    call.rows = rows.Fill(first, call.pixels);
     call.x_next = call.pixels * gemm.x_step;
     LookAhead(*gemm.packed, group_index, tile, static_cast<int>(gemm.tiles), call);
     RepeatTile(gemm, group, first, done, operands, call);
   }
 }
 
-/// Computes groups [group, end) of one tile, which read the same channels.
-void RunGroupsOf(const TileGemm& gemm, int group, int end, int64_t first,
+/// Computes groups [group, end) of one tile, from x_first floats behind what its rows point to.
+void RunGroupsOf(const TileGemm& gemm, int group, int end, int64_t first, int64_t x_first,
                  const TileOperands& operands, TileCall& call) {
   const PackedWeights& packed = *gemm.packed;
   while (group < end) {
     const ChannelGroup& from = packed.groups[group];
     SetGroup(from, call);
-    call.x_next = 0;
+    call.x_first += x_first;
+    call.x_next = packed.source_next;
     const int even_end = packed.even_groups < end ? packed.even_groups : end;
     const int count = group < even_end && !gemm.scatter ? even_end - group : 1;
     group += count;
@@ -277,10 +301,8 @@ void RunEvenTiles(const TileGemm& gemm, int64_t first, int tiles, int64_t x_next
   }
   // Pixel by pixel, so that outputs are written in order.
   for (int tile = 0; tile < tiles; ++tile) {
-    call.x_first = tile * x_next;
-    RunGroupsOf(gemm, 0, groups, first + tile * call.pixels, operands, call);
+    RunGroupsOf(gemm, 0, groups, first + tile * call.pixels, tile * x_next, operands, call);
   }
-  call.x_first = 0;
 }
 
 void RunTileGemm(const TileGemm& gemm, const float* x, const float* residual, float* y,
@@ -293,6 +315,10 @@ void RunTileGemm(const TileGemm& gemm, const float* x, const float* residual, fl
   ParallelFor(gemm.small ? nullptr : parallel, tiles * groups, [&](int begin, int end) {
     TileRows rows(gemm, operands.x);
     TileCall call = StartTiles(gemm);
+    if (gemm.tile_pixels > kFewPixels) {
+      FetchGroup(packed, gemm.groups_first ? begin / inner : begin % inner);
+      if (!gemm.groups_first) LookAtNextGroups(packed, call);
+    }
     for (int item = begin; item < end;) {
       const int from = item % inner;
       const int outer = item / inner;
@@ -304,13 +330,10 @@ void RunTileGemm(const TileGemm& gemm, const float* x, const float* residual, fl
       }
       const int64_t first = gemm.FirstPixel(outer);
       call.pixels = gemm.TilePixels(outer);
-      // The groups of one convolution read the same channels.
-      for (int group = from, last = 0; group < to; group = last) {
-        const int source = packed.groups[group].source;
-        for (last = group + 1; last < to && packed.groups[last].source == source;) ++last;
-        call.rows = rows.Fill(first, call.pixels, source);
-        RunGroupsOf(gemm, group, last, first, operands, call);
-      }
+      call.rows = rows.Fill(first, call.pixels);
+      RunGroupsOf(gemm, from, to, first, 0, operands, call);
+      call.ahead_lines = 0;
+      call.ahead_next = 0;
     }
   });
 }

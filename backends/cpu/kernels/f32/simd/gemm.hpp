@@ -153,8 +153,10 @@ template <int kWidth, int kPixels, TileMode kMode>
     int64_t k = 0;
     if constexpr (kParts == 1) {
       while (k + kAheadDepth <= call.depth) {
-        __builtin_prefetch(place.ahead, 0, 2);
-        place.ahead += call.ahead_step;
+        for (int line = call.ahead_lines; line > 0; --line) {
+          __builtin_prefetch(place.ahead, 0, 2);
+          place.ahead += call.ahead_step;
+        }
         // Unrolled, it would need more registers than there are.
         TENON_NO_UNROLL
         for (const int64_t end = k + kAheadDepth; k < end; ++k) {
@@ -187,7 +189,6 @@ template <int kWidth, int kPixels, TileMode kMode>
 template <int kWidth, int kPixels, TileMode kMode>
 static void Tile(const TileCall& call) {
   TilePlace place = {call.x_first, call.weights, call.bias, call.residual, call.y, call.ahead};
-  if (place.ahead == nullptr) place.ahead = call.weights;
   if (call.outputs_far) {
     PrefetchOutputs<kWidth, kPixels>(place.y, call.y_step);
     if (place.residual != nullptr) {
@@ -201,6 +202,7 @@ static void Tile(const TileCall& call) {
         PrefetchOutputs<kWidth, kPixels>(place.residual + call.residual_next, call.residual_step);
       }
     }
+    if (call.ahead_next != 0) place.ahead = place.weights + call.ahead_next;
     ComputeTile<kWidth, kPixels, kMode>(call, place);
     place.x += call.x_next;
     place.weights += call.weights_next;
