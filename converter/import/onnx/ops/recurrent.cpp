@@ -82,9 +82,15 @@ class Step {
     return node_.Binary(kSub, one, x);
   }
 
-  // Gates in the order input, output, forget, cell.
-  Status Lstm(TensorId x) {
-    TENON_ASSIGN_OR_RETURN(const TensorId gates, Add(x, way_.h, way_.recurrence));
+  /// The first three gates of an LSTM, activated one by one, because each may see the state.
+  struct LstmGates {
+    TensorId input;
+    TensorId forget;
+    TensorId output;  ///< kNone: it sees the state after the step
+  };
+
+  Result<LstmGates> LstmGatesOf(TensorId gates) {
+    if (way_.peepholes == kNone && !layer_.input_forget) return LstmGatesAtOnce(gates);
     TENON_ASSIGN_OR_RETURN(TensorId input, Gate(gates, 0));
     TENON_ASSIGN_OR_RETURN(input, Peep(input, 0, way_.c));
     TENON_ASSIGN_OR_RETURN(input, Activate(0, input));
@@ -96,16 +102,38 @@ class Step {
       TENON_ASSIGN_OR_RETURN(forget, Peep(forget, 2, way_.c));
       TENON_ASSIGN_OR_RETURN(forget, Activate(0, forget));
     }
+    return LstmGates{input, forget, kNone};
+  }
+
+  /// They are neighbours with one activation: one op of three times the length, where steps are so
+  /// small that starting an op takes as long as its work.
+  Result<LstmGates> LstmGatesAtOnce(TensorId gates) {
+    LstmGates made = {};
+    TENON_ASSIGN_OR_RETURN(TensorId all, Part(node_, gates, 1, 0, 3 * layer_.hidden));
+    TENON_ASSIGN_OR_RETURN(all, Activate(0, all));
+    TENON_ASSIGN_OR_RETURN(made.input, Gate(all, 0));
+    TENON_ASSIGN_OR_RETURN(made.output, Gate(all, 1));
+    TENON_ASSIGN_OR_RETURN(made.forget, Gate(all, 2));
+    return made;
+  }
+
+  // Gates in the order input, output, forget, cell.
+  Status Lstm(TensorId x) {
+    TENON_ASSIGN_OR_RETURN(const TensorId gates, Add(x, way_.h, way_.recurrence));
+    TENON_ASSIGN_OR_RETURN(LstmGates gate, LstmGatesOf(gates));
     TENON_ASSIGN_OR_RETURN(TensorId candidate, Gate(gates, 3));
     TENON_ASSIGN_OR_RETURN(candidate, Activate(1, candidate));
-    TENON_ASSIGN_OR_RETURN(const TensorId kept, node_.Binary(kMul, forget, way_.c));
-    TENON_ASSIGN_OR_RETURN(const TensorId added, node_.Binary(kMul, input, candidate));
-    TENON_ASSIGN_OR_RETURN(way_.c, node_.Binary(kAdd, kept, added));
-    TENON_ASSIGN_OR_RETURN(TensorId output, Gate(gates, 1));
-    TENON_ASSIGN_OR_RETURN(output, Peep(output, 1, way_.c));
-    TENON_ASSIGN_OR_RETURN(output, Activate(0, output));
+    TENON_ASSIGN_OR_RETURN(const TensorId kept, node_.Binary(kMul, gate.forget, way_.c));
+    TENON_ASSIGN_OR_RETURN(const TensorId added, node_.Binary(kMul, gate.input, candidate));
+    // In this order the candidate's function, product and sum are one op.
+    TENON_ASSIGN_OR_RETURN(way_.c, node_.Binary(kAdd, added, kept));
+    if (gate.output == kNone) {
+      TENON_ASSIGN_OR_RETURN(gate.output, Gate(gates, 1));
+      TENON_ASSIGN_OR_RETURN(gate.output, Peep(gate.output, 1, way_.c));
+      TENON_ASSIGN_OR_RETURN(gate.output, Activate(0, gate.output));
+    }
     TENON_ASSIGN_OR_RETURN(const TensorId shown, Activate(2, way_.c, /*clips=*/false));
-    TENON_ASSIGN_OR_RETURN(way_.h, node_.Binary(kMul, output, shown));
+    TENON_ASSIGN_OR_RETURN(way_.h, node_.Binary(kMul, gate.output, shown));
     return {};
   }
 
