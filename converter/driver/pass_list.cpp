@@ -67,6 +67,9 @@ const std::vector<ListedPass>& ListOfPasses() {
        "before anything is fused into the convolution behind it"},
       {kFuse, kFusing, "fuse-affine", FuseAffine,
        "batch norms and biases, while nothing stands after them"},
+      {kFuse, kFusing, "merge-branches", MergeBranches,
+       "once weights have their scales, which a weight far above the others would spoil, and before"
+       " an activation or a residual stands in the way"},
       {kFuse, kFusing, "fuse-activation", FuseActivation, "on convolutions and on additions"},
       {kFuse, kFusing, "fuse-residual", FuseResidual,
        "after activations: takes the addition with its activation"},

@@ -74,6 +74,18 @@ namespace tenon::converter {
 // Numerics:   g, h and the products are computed in f64 and stored in f32.
 [[nodiscard]] Status FuseAffine(Graph& graph, PassContext& context);
 
+// Makes one convolution of the sum of two that read the same x, or of one and of x times a constant
+// plus a constant per channel (a batch norm): what networks are trained with in place of one
+// convolution (RepVGG, MobileOne, RepGhost).
+//   (w x + b) + (v x + c) -> (w + v) x + (b + c), where every tap of v is one of w.
+// Requires:   linear convolutions with constants of f32 and no other reader; the weights of one
+//             have a place for every weight of the other, so that no product is added. No batch
+//             norm where weights will be stored in 8 bits.
+// Guarantees: no such pair is left except what the report declines. The sum's activation becomes
+//             the convolution's.
+// Numerics:   weights are added in f64 and stored in f32.
+[[nodiscard]] Status MergeBranches(Graph& graph, PassContext& context);
+
 // Makes one op of what models write a normalisation of rows as: statistics of x along its last axis
 // by means, differences and a square root, then a scale and a bias.
 //   (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon) [* scale] [+ bias], or times a
