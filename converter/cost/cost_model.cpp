@@ -1,6 +1,7 @@
 #include "converter/cost/cost_model.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 #include "backends/cpu/caps/dsp_caps.hpp"
 #include "backends/cpu/caps/kernel_work.hpp"
 #include "backends/fpga/codegen/predict_op.hpp"
+#include "converter/cost/profile_operands.hpp"
 #include "runtime/base/round_up.hpp"
 #include "runtime/ops/host/op_host_row.hpp"
 #include "runtime/ops/host/op_table.hpp"
@@ -154,6 +156,33 @@ Picoseconds TakeCached(const Graph& graph, const Unit& unit, int64_t constants,
   return time;
 }
 
+/// Returns true for a reduction that adds up one element after the other: vectors take outputs that
+/// lie beside each other.
+bool ReducesOneByOne(const OpCall& call) {
+  constexpr int32_t kLanes = 16;
+  const TensorView& x = call.Input(0);
+  int innermost = -1;
+  for (int axis = 0; axis < x.rank; ++axis) {
+    if (x.dims[axis] == 1) continue;
+    if (innermost < 0 || x.strides[axis] < x.strides[innermost]) innermost = axis;
+  }
+  if (innermost < 0) return false;
+  const uint32_t mask = static_cast<uint32_t>(call.AttributesAs<ReduceAttributes>().axes_mask);
+  return ((mask >> innermost) & 1U) != 0 || x.dims[innermost] < kLanes;
+}
+
+/// Returns the work that is no product, at the rate of a PC's or server's vectors: a power with a
+/// small whole exponent is products, and what has no vector form takes as long as several of those.
+int64_t ElementaryOps(const Op& op, const Unit& unit, const OpCall& call, int64_t counted) {
+  constexpr int64_t kOneByOne = 8;
+  constexpr float kMostProducts = 4;
+  if (unit.portable_kernels_only || !IsPortable(op)) return counted;
+  if (op.kind == OpKind::kReduce && ReducesOneByOne(call)) return kOneByOne * counted;
+  const float* exponent = ConstantExponent(call, op.kind);
+  if (exponent == nullptr || *exponent < 1 || *exponent > kMostProducts) return counted;
+  return std::floor(*exponent) == *exponent ? call.Output().Elements() : counted;
+}
+
 /// Returns the rate of one thread.
 double ElementaryRate(const Op& op, const Unit& unit) {
   const bool moves = TraitsOf(op.kind).moves_elements && unit.moved_elements_per_second > 0;
@@ -256,8 +285,8 @@ OpTime AnalyticCostModel::TimeOf(const Graph& graph, const Op& op, const Unit& u
                               !unit.multiply_accumulates_per_second.empty() &&
                               (unit.kind != "cpu" || EndsInRegisters(op));
   if (!on_the_way_out) {
-    time.compute +=
-        TimeAtRate(static_cast<double>(work.elementary_ops), ElementaryRate(op, unit) * threads);
+    const int64_t others = ElementaryOps(op, unit, view.call(), work.elementary_ops);
+    time.compute += TimeAtRate(static_cast<double>(others), ElementaryRate(op, unit) * threads);
   }
   // A gather or slice of a constant reads only part of it.
   const int64_t constants = std::min(ConstantBytes(graph, op), work.bytes_read);

@@ -69,6 +69,19 @@ bool IsLargeOperand(const Graph& graph, const Step& step) {
   return bytes > kFewBytes && 2 * bytes > graph.tensor(step.value).ByteSize();
 }
 
+/// Returns true for a step whose operand is a few elements along one axis, again and again: a
+/// binary op by itself takes one row of them after the other, or gathers longer ones.
+bool HasShortOperand(const Graph& graph, const Step& step) {
+  constexpr int64_t kShort = 16;
+  if (step.operand == kNone) return false;
+  const Shape& shape = graph.tensor(step.operand).shape;
+  const int64_t elements = shape.Elements();
+  if (elements < 2 || elements >= kShort) return false;
+  if (graph.tensor(step.value).shape.Elements() < kShort * elements) return false;
+  return std::count_if(shape.dims, shape.dims + shape.rank, [](int32_t dim) { return dim > 1; }) ==
+         1;
+}
+
 /// Returns how many of the last steps of a chain may be one op: those with at most one large
 /// operand that is not x, which is there anyway. Of two, one that is computed early would wait for
 /// one that is computed late, where a value between them takes half the memory.
@@ -188,11 +201,11 @@ Status FuseElementwise(Graph& graph, PassContext& context) {
     const std::vector<Step> chain = ChainTo(graph, id);
     if (chain.empty()) continue;
     StepList steps(graph, chain, context);
-    if (steps.count() < 2) continue;
+    if (steps.count() < 2 && !HasShortOperand(graph, chain.front())) continue;
     Op& elementwise = steps.op();
     const std::string reason = WhyNot(graph, chain, elementwise, context);
     if (!reason.empty()) {
-      Decline(graph, id, reason, context.report);
+      if (steps.count() > 1) Decline(graph, id, reason, context.report);
       for (const Step& step : chain) declined.insert(step.op);
       continue;
     }

@@ -106,8 +106,9 @@ namespace tenon::converter {
 [[nodiscard]] Status FuseAttention(Graph& graph, PassContext& context);
 
 // Makes one op, elementwise, of unary and binary ops that follow each other, each the only reader
-// of the one before: one pass over memory instead of one for each. Requires:   f32; every result
-// has one shape, to which the other operands broadcast.
+// of the one before: one pass over memory instead of one for each. A binary op by itself becomes
+// one, too, where its operand is a few elements along one axis.
+// Requires:   f32; every result has one shape, to which the other operands broadcast.
 //             PassContext::has_fast_kernel, and no piece is better off alone.
 //             An activation of a binary op that has a fast kernel alone becomes a step of its own.
 // Guarantees: no two such ops follow each other except what the report declines, those beyond

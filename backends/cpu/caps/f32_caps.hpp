@@ -28,12 +28,13 @@ inline constexpr int kElementwiseTile = 2048;
 inline constexpr int kShortColumns = 64;
 
 /// Returns true for depthwise kernels (multiplier 1) whose loops load every input column once for
-/// all its outputs: square, without dilation, of 3, 5 or 7 columns.
+/// all its outputs: square, without dilation, of 3, 5 or 7 columns. Outputs of different rows share
+/// nothing, so that these may have any stride.
 [[nodiscard]] constexpr bool IsCompactDepthwise(const int* kernel, const int* strides,
                                                 const int* dilations) {
-  const bool even = kernel[0] == kernel[1] && strides[0] == strides[1] && strides[0] <= 2;
-  const bool known = kernel[0] == 3 || kernel[0] == 5 || (kernel[0] == 7 && strides[0] == 1);
-  return even && known && dilations[0] == 1 && dilations[1] == 1;
+  const bool known = kernel[1] == 3 || kernel[1] == 5 || (kernel[1] == 7 && strides[1] == 1);
+  return kernel[0] == kernel[1] && known && strides[1] <= 2 && dilations[0] == 1 &&
+         dilations[1] == 1;
 }
 
 /// Accepts any convolution that register tiles can compute.

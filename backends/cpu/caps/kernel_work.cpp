@@ -2,6 +2,7 @@
 
 #include "backends/cpu/caps/f32_caps.hpp"
 #include "runtime/base/round_up.hpp"
+#include "runtime/ops/attributes.hpp"
 #include "runtime/ops/kernel_name.hpp"
 #include "runtime/ops/kernel_refusals.hpp"
 
@@ -23,12 +24,41 @@ int64_t WinogradProducts(const OpCall& call) {
                                            blocks.tiles * kForTransforms * transformed);
 }
 
+/// Returns the kernel's rows that an output row reads inside the image, counted over all of them.
+int64_t RowsInside(const OpCall& call) {
+  const auto& attributes = call.AttributesAs<ConvAttributes>();
+  int64_t rows = 0;
+  for (int64_t row = 0; row < call.Output().dims[2]; ++row) {
+    const int64_t top = row * attributes.strides[0] - attributes.pads[0];
+    for (int64_t tap = 0; tap < call.Input(1).dims[2]; ++tap) {
+      if (top + tap >= 0 && top + tap < call.Input(0).dims[2]) ++rows;
+    }
+  }
+  return rows;
+}
+
+/// Compact loops leave out the kernel's rows outside the image, and take two vectors at once: one
+/// alone takes as long, since each of its sums waits for the one before.
+int64_t DepthwiseProducts(const OpCall& call) {
+  constexpr int32_t kChannels = 16;
+  const auto& attributes = call.AttributesAs<ConvAttributes>();
+  const TensorView& w = call.Input(1);
+  const TensorView& y = call.Output();
+  const bool compact =
+      attributes.group == y.dims[1] &&
+      f32::IsCompactDepthwise(w.dims + 2, attributes.strides, attributes.dilations);
+  if (!compact) return -1;
+  return int64_t{y.dims[0]} * y.dims[3] * RoundUp<int64_t>(y.dims[1], kChannels) * w.dims[3] *
+         RowsInside(call);
+}
+
 struct Row {
   const char* kernel;
   int64_t (*products)(const OpCall& call);
 };
 
-constexpr Row kRows[] = {{"cpu.conv.vector_winograd", WinogradProducts}};
+constexpr Row kRows[] = {{"cpu.conv.vector_winograd", WinogradProducts},
+                         {"cpu.conv.vector_depthwise", DepthwiseProducts}};
 
 }  // namespace
 

@@ -262,7 +262,7 @@ Status DepthwiseRun(const KernelCall& call) {
   state.epilogue = MakeEpilogue(state.activation);
   state.multiplier = ChannelMultiplier(call.op);
   state.compact_kernel = CompactKernel(g, state.multiplier);
-  state.compact_stride = static_cast<int>(g.strides[0]);
+  state.compact_stride = static_cast<int>(g.strides[1]);
   state.tiles_per_row = (g.out_extent[1] + kMostDepthwisePixels - 1) / kMostDepthwisePixels;
   state.tile_pixels = g.out_extent[1] / state.tiles_per_row;
   state.larger_tiles = g.out_extent[1] % state.tiles_per_row;

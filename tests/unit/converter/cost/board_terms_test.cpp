@@ -29,6 +29,57 @@ output %one
   CHECK(compute("one") == of_one);
 }
 
+TEST_CASE("AnalyticCostModel: depthwise kernels leave out rows outside the image, and take pairs") {
+  constexpr std::string_view kConvolutions = R"(graph g
+input %x: f32[1,32,2,6]
+input %u: f32[1,24,9,6]
+const %d: f32[32,1,5,5] = random(1)
+const %e: f32[24,1,3,3] = random(2)
+%flat = conv(%x, %d) {group=32, pads=[2,2,2,2]}
+%odd = conv(%u, %e) {group=24}
+output %flat
+output %odd
+)";
+  const Graph graph = Parse(kConvolutions);
+  const auto compute = [&](std::string_view name) {
+    Op op = ProducerOf(graph, name);
+    op.kernel = "cpu.conv.vector_depthwise";
+    Unit unit = RoundUnit("cpu");
+    unit.depthwise_multiply_accumulates_per_second = {{"f32", 1e9}};
+    return AnalyticCostModel(1).TimeOf(graph, op, unit).compute;
+  };
+  // Two of five rows of the kernel for either row of the image.
+  CHECK(compute("flat") == Picoseconds{32} * 2 * 6 * 2 * 5 * 1000);
+  // 24 channels are three vectors, of which the last takes as long as two.
+  CHECK(compute("odd") == Picoseconds{32} * 7 * 4 * 9 * 1000);
+}
+
+TEST_CASE(
+    "AnalyticCostModel: reductions along rows go element by element, powers may be products") {
+  constexpr std::string_view kOps = R"(graph g
+input %x: f32[4,64,32]
+const %two: f32[] = [2]
+%rows = reduce(%x) {function=sum, axes_mask=4}
+%columns = reduce(%x) {function=sum, axes_mask=2}
+%square = binary(%x, %two) {function=pow}
+output %rows
+output %columns
+output %square
+)";
+  const Graph graph = Parse(kOps);
+  const auto compute = [&](std::string_view name, const char* kernel) {
+    Op op = ProducerOf(graph, name);
+    op.kernel = kernel;
+    Unit unit = RoundUnit("cpu");
+    unit.elementary_ops_per_second = 1e9;
+    return AnalyticCostModel(1).TimeOf(graph, op, unit).compute;
+  };
+  constexpr Picoseconds kElements = Picoseconds{4} * 64 * 32 * 1000;
+  CHECK(compute("rows", "cpu.reduce.portable") == 8 * kElements);
+  CHECK(compute("columns", "cpu.reduce.portable") == kElements);
+  CHECK(compute("square", "cpu.binary.portable") == kElements);
+}
+
 TEST_CASE("AnalyticCostModel: operands that a core's own cache holds come at its rate") {
   Unit unit = RoundUnit("cpu");
   unit.multiply_accumulates_per_second = {{"f32", 1e15}};

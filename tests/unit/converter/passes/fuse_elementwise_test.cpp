@@ -63,6 +63,14 @@ TEST_CASE("FuseElementwise: what has a fast kernel alone is no activation of a b
   CHECK(Has(fused(full), "operands=[1,1,1,1,1,1,1,1,1,1,1,1]"));
 }
 
+TEST_CASE("FuseElementwise: a binary op by itself whose operand is a few elements along one axis") {
+  CHECK(Has(Fused("%y = binary(%s, %x) {function=sub}\noutput %y\n"),
+            "elementwise(%x, %s) {operands=[-1], functions=[sub]"));
+  // Many of them, and those of a small tensor, are as well off by themselves.
+  CHECK_FALSE(IsFused("const %k: f32[32] = splat(1)\n%y = binary(%x, %k)\noutput %y\n"));
+  CHECK_FALSE(IsFused("input %u: f32[1,8,4,1]\n%y = binary(%u, %s)\noutput %y\n"));
+}
+
 TEST_CASE("FuseElementwise: a scale, a shift and a function become one op") {
   const std::string text = Fused(
       "%a = binary(%x, %s) {function=mul}\n"
@@ -102,8 +110,8 @@ TEST_CASE("FuseElementwise: no more steps than the op has, and then another op")
 
 TEST_CASE("FuseElementwise: results that others read, or that are an output, end a chain") {
   const std::string chain =
-      "%a = binary(%x, %s) {function=mul}\n"
-      "%y = binary(%a, %t)\n"
+      "%a = binary(%x, %n) {function=mul}\n"
+      "%y = binary(%a, %n)\n"
       "output %y\n";
   CHECK(IsFused(chain));
   CHECK_FALSE(IsFused(chain + "output %a\n"));
@@ -111,7 +119,8 @@ TEST_CASE("FuseElementwise: results that others read, or that are an output, end
 }
 
 TEST_CASE("FuseElementwise: ops by themselves, other types, comparisons and growing results stay") {
-  CHECK_FALSE(IsFused("%y = binary(%x, %s)\noutput %y\n"));
+  CHECK_FALSE(IsFused("%y = binary(%x, %x)\noutput %y\n"));
+  CHECK_FALSE(IsFused("const %c: f32[] = [3]\n%y = binary(%x, %c)\noutput %y\n"));
   CHECK_FALSE(
       IsFused("%a = binary(%x, %s) {function=less}\n"
               "%y = unary(%a) {function=not}\noutput %y\n"));

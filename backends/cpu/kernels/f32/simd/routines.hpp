@@ -83,7 +83,7 @@ struct DepthwiseCall {
   int taps;
   int multiplier;      ///< output c reads channel c / multiplier; 1 for compact kernels
   int compact_kernel;  ///< 3, 5 or 7 (square, dilation 1); 0 for any other kernel
-  int compact_stride;  ///< 1 or 2, the same in both directions; 1 for 7
+  int compact_stride;  ///< of columns, 1 or 2; 1 for 7
   float low;
   float high;
 };
