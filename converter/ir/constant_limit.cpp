@@ -23,7 +23,7 @@ Status CheckConstantLimit(const Graph& graph, int64_t more, std::string_view wha
   const int64_t needed = graph.ConstantBytesAtMost() + more;
   return Error{ErrorKind::kDoesNotFit,
                fmt::format("'{}': the model's constants would take {} bytes during conversion, {} "
-                           "are allowed; --max-memory={}M lets it go on",
+                           "are allowed; at least --max-memory={}M is needed to go on",
                            what, needed, limit, (needed + kMiB - 1) / kMiB),
                {}};
 }

@@ -45,7 +45,9 @@ Importer::Importer(const onnx::ModelProto& model, const std::filesystem::path& p
 Status Importer::Run() {
   CollectNames();
   TENON_RETURN_IF_ERROR(AddInputs());
-  TENON_RETURN_IF_ERROR(LowerNodes(model_.graph()));
+  const Status lowered = LowerNodes(model_.graph());
+  if (unsupported_) return UnsupportedError(model_);
+  TENON_RETURN_IF_ERROR(lowered);
   TENON_RETURN_IF_ERROR(AddOutputs());
   EraseUnused();
   return {};
@@ -123,9 +125,7 @@ Status Importer::LowerNodes(const onnx::GraphProto& nodes) {
     const bool reachable = std::none_of(read.begin(), read.end(), is_failed);
     if (reachable) {
       Lowering lowering(*this, node, opset_, NodeName(node));
-      const LoweringRow* row = FindLowering(node.domain(), node.op_type());
-      status =
-          row == nullptr ? InputError("unsupported op {}", node.op_type()) : row->lower(lowering);
+      status = FindLowering(node.domain(), node.op_type())->lower(lowering);
       if (status.ok()) status = lowering.CheckAttributes();
       // What is over the limit now would only grow.
       TENON_RETURN_IF_ERROR(CheckMemory(0, NodeName(node)));
@@ -149,6 +149,10 @@ Status Importer::LowerNodes(const onnx::GraphProto& nodes) {
 Result<std::vector<TensorId>> Importer::InlineGraph(const onnx::GraphProto& body,
                                                     const std::vector<TensorId>& inputs,
                                                     const std::string& scope) {
+  if (HasUnsupported(body)) {
+    unsupported_ = true;  // becomes the model's error, which names them
+    return InputError("a graph inside it cannot be converted");
+  }
   inlined_nodes_ += body.node_size();
   if (inlined_nodes_ > kMostInlinedNodes) {
     return InputError("its graphs unroll to more than {} nodes", kMostInlinedNodes);

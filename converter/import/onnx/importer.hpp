@@ -80,6 +80,7 @@ class Importer {
   std::unordered_set<std::string> used_;
   /// Copies of graphs inside nodes: initialisers are read from them when they are asked for.
   std::vector<std::shared_ptr<onnx::GraphProto>> inlined_;
+  bool unsupported_ = false;  ///< a graph inside a node has an operator that cannot be lowered
   int64_t inlined_nodes_ = 0;
   int64_t inlined_bytes_ = 0;
   /// Parts of files that have been read, which any number of initialisers may name.

@@ -48,27 +48,32 @@ struct NodesOfOp {
   size_t count = 0;
 };
 
-Status CheckOperators(const onnx::ModelProto& model) {
-  std::map<std::pair<std::string, std::string>, NodesOfOp> unsupported;
-  for (const auto& node : model.graph().node()) {
+/// By operator and domain.
+using Unsupported = std::map<std::pair<std::string, std::string>, NodesOfOp>;
+
+void FindUnsupported(const onnx::GraphProto& graph, Unsupported& unsupported) {
+  for (const auto& node : graph.node()) {
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_g()) FindUnsupported(attribute.g(), unsupported);
+    }
     if (FindLowering(node.domain(), node.op_type()) != nullptr) continue;
     const std::string domain = IsDefaultDomain(node.domain()) ? "ai.onnx" : node.domain();
     NodesOfOp& nodes = unsupported[{node.op_type(), domain}];
     if (nodes.count++ < kMostNamed) nodes.names.push_back(NameOf(node).substr(0, kMostOfName));
   }
-  if (unsupported.empty()) return {};
-  Error error =
-      InputError("the model uses {} that cannot be converted",
-                 unsupported.size() == 1 ? std::string("an operator")
-                                         : fmt::format("{} operators", unsupported.size()));
-  for (const auto& [op, nodes] : unsupported) {
-    error.details.push_back(fmt::format("unsupported op {} (domain {}): {}", op.first, op.second,
-                                        fmt::join(nodes.names, ", ")));
-    if (nodes.count > kMostNamed) {
-      error.details.back() += fmt::format(" and {} more", nodes.count - kMostNamed);
+}
+
+/// Every node makes something: lowerings count on a first output.
+Status CheckOutputs(const onnx::GraphProto& graph) {
+  for (const auto& node : graph.node()) {
+    if (node.output_size() == 0) {
+      return InputError("node '{}' ({}) has no outputs", NameOf(node), node.op_type());
+    }
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_g()) TENON_RETURN_IF_ERROR(CheckOutputs(attribute.g()));
     }
   }
-  return error;
+  return {};
 }
 
 Status CheckInitializers(const onnx::ModelProto& model, const std::filesystem::path& folder) {
@@ -158,6 +163,29 @@ Result<Producers> FindProducers(const onnx::GraphProto& graph) {
 
 }  // namespace
 
+bool HasUnsupported(const onnx::GraphProto& graph) {
+  return std::any_of(graph.node().begin(), graph.node().end(), [](const onnx::NodeProto& node) {
+    return FindLowering(node.domain(), node.op_type()) == nullptr;
+  });
+}
+
+Error UnsupportedError(const onnx::ModelProto& model) {
+  Unsupported unsupported;
+  FindUnsupported(model.graph(), unsupported);
+  Error error =
+      InputError("the model uses {} that cannot be converted",
+                 unsupported.size() == 1 ? std::string("an operator")
+                                         : fmt::format("{} operators", unsupported.size()));
+  for (const auto& [op, nodes] : unsupported) {
+    error.details.push_back(fmt::format("unsupported op {} (domain {}): {}", op.first, op.second,
+                                        fmt::join(nodes.names, ", ")));
+    if (nodes.count > kMostNamed) {
+      error.details.back() += fmt::format(" and {} more", nodes.count - kMostNamed);
+    }
+  }
+  return error;
+}
+
 int DefaultOpset(const onnx::ModelProto& model) {
   for (const auto& import : model.opset_import()) {
     if (IsDefaultDomain(import.domain())) {
@@ -207,7 +235,9 @@ Status SortNodes(onnx::ModelProto& model) {
 }
 
 Status CheckModel(const onnx::ModelProto& model, const std::filesystem::path& folder) {
-  TENON_RETURN_IF_ERROR(CheckOperators(model));
+  // Those of a graph inside a node matter only where it is used, which its lowering finds out.
+  if (HasUnsupported(model.graph())) return UnsupportedError(model);
+  TENON_RETURN_IF_ERROR(CheckOutputs(model.graph()));
   TENON_RETURN_IF_ERROR(CheckOpset(model));
   TENON_RETURN_IF_ERROR(CheckInitializers(model, folder));
   if (model.graph().output_size() == 0) return InputError("the graph has no outputs");

@@ -8,8 +8,9 @@
 #include "converter/status.hpp"
 
 namespace onnx {
+class GraphProto;
 class ModelProto;
-}
+}  // namespace onnx
 
 namespace tenon::converter {
 
@@ -29,8 +30,15 @@ namespace tenon::converter {
 /// Errors: a value with two producers, a value that nothing makes, a cycle.
 [[nodiscard]] Status SortNodes(onnx::ModelProto& model);
 
+/// Returns true if a node of the graph, not of those inside its nodes, cannot be lowered.
+[[nodiscard]] bool HasUnsupported(const onnx::GraphProto& graph);
+
+/// The error that names all unsupported operators of the model, those of graphs inside nodes too,
+/// with the nodes that use them.
+[[nodiscard]] Error UnsupportedError(const onnx::ModelProto& model);
+
 /// Errors: no graph, an operator set that is too old or too new, unsupported operators (all of
-/// them at once), malformed initialisers, what libonnx's checker finds.
+/// them at once), nodes without outputs, malformed initialisers, what libonnx's checker finds.
 [[nodiscard]] Status CheckModel(const onnx::ModelProto& model, const std::filesystem::path& folder);
 
 }  // namespace tenon::converter

@@ -12,6 +12,7 @@
 #include "converter/import/onnx/functions.hpp"
 #include "converter/import/onnx/importer.hpp"
 #include "converter/import/onnx/model_file.hpp"
+#include "converter/import/onnx/subgraphs.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -21,6 +22,7 @@ Result<std::shared_ptr<onnx::ModelProto>> LoadChecked(const std::filesystem::pat
   TENON_ASSIGN_OR_RETURN(auto model, ReadModel(path));
   TENON_RETURN_IF_ERROR(InlineFunctions(*model, ConstantLimit(options, DiskBytes(path))));
   TENON_RETURN_IF_ERROR(CheckModel(*model, path.parent_path()));
+  HoistInitializers(*model);
   TENON_RETURN_IF_ERROR(SortNodes(*model));
   return model;
 }

@@ -9,6 +9,7 @@
 
 namespace onnx {
 class GraphProto;
+class ModelProto;
 class NodeProto;
 }  // namespace onnx
 
@@ -24,6 +25,11 @@ inline constexpr int64_t kMostInlinedNodes = 200000;
 
 /// Names that a graph gives to its inputs, initialisers and nodes' outputs.
 [[nodiscard]] std::vector<std::string> NamesMade(const onnx::GraphProto& graph);
+
+/// Makes the initialisers of graphs inside nodes, under names of their own, those of the model's
+/// graph: a loop's body is copied for every iteration. One that an input of its graph is called
+/// like stays.
+void HoistInitializers(onnx::ModelProto& model);
 
 /// Renames values wherever the graph, and graphs inside its nodes, mention them. A graph inside
 /// that gives one of the names itself keeps its own.

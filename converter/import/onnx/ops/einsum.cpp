@@ -187,6 +187,9 @@ Result<Equation> ReadEquation(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(equation.output, Expand(right, letters + most_dots));
   for (char label : equation.output) {
     if (!equation.sizes.contains(label)) return InputError("no term has '{}'", label);
+    if (equation.output.find(label) != equation.output.rfind(label)) {
+      return InputError("the output has '{}' twice", label);
+    }
   }
   return equation;
 }

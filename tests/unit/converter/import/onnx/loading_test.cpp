@@ -88,6 +88,17 @@ TEST_CASE("Loading: all unsupported operators are named at once, with their node
         "unsupported op Unique (domain ai.onnx): b");
 }
 
+TEST_CASE("Loading: a node without outputs is refused, of operator sets that libonnx lacks too") {
+  for (const int opset : {13, 18}) {
+    CAPTURE(opset);
+    for (const char* op : {"Split", "Relu", "Constant"}) {
+      auto model = ReluModel(opset);
+      model.Node(op, {"x"}, {}, "mute");
+      CHECK(model.Text() == fmt::format("error: node 'mute' ({}) has no outputs", op));
+    }
+  }
+}
+
 TEST_CASE("Loading: every refused node is reported, what follows from it is not") {
   auto model = ModelBuilder(13).Input("x", {2, 3});
   model.Node("Cast", {"x"}, {"a"}, "one").Set("to", 8).Node("Relu", {"a"}, {"b"}, "two");

@@ -14,32 +14,6 @@ bool Contains(const std::string& text, const char* part) {
   return text.find(part) != std::string::npos;
 }
 
-/// A graph with one node, for attributes of If and Loop.
-onnx::GraphProto Body(const char* op, const std::vector<const char*>& inputs,
-                      const std::vector<const char*>& graph_inputs, const char* output) {
-  onnx::GraphProto graph;
-  graph.set_name("body");
-  for (const char* name : graph_inputs) graph.add_input()->set_name(name);
-  onnx::NodeProto& node = *graph.add_node();
-  node.set_op_type(op);
-  for (const char* name : inputs) node.add_input(name);
-  node.add_output(output);
-  onnx::ValueInfoProto& value = *graph.add_output();
-  value.set_name(output);
-  value.mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT);
-  for (auto& input : *graph.mutable_input()) {
-    input.mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT);
-  }
-  return graph;
-}
-
-void SetGraph(ModelBuilder& model, const char* name, const onnx::GraphProto& graph) {
-  onnx::AttributeProto& attribute = *model.last().add_attribute();
-  attribute.set_name(name);
-  attribute.set_type(onnx::AttributeProto::GRAPH);
-  *attribute.mutable_g() = graph;
-}
-
 /// Checks a function of each number against the same in double precision, to six digits of every
 /// one, however small.
 void CheckFunction(const char* op, double (*function)(double), const Floats& x) {
@@ -172,6 +146,15 @@ TEST_CASE("Einsum: a letter that no other term has is summed over, one given twi
   CheckClose(Run(model, {{1, 2, 3, 4}, {1, 2, 3, 4}}), {4, 6, 16, 24});
 }
 
+TEST_CASE("Einsum: a letter that the output has twice is refused") {
+  const auto model = ModelBuilder(13)
+                         .Input("x", {2})
+                         .Node("Einsum", {"x"}, {"y"})
+                         .Set("equation", "i->ii")
+                         .Output("y");
+  CHECK(model.Text() == "error: node 'n' (Einsum): the output has 'i' twice");
+}
+
 TEST_CASE("LSTM: one step is that of its definition") {
   const auto model = ModelBuilder(14)
                          .Input("x", {1, 1, 1})
@@ -191,52 +174,6 @@ TEST_CASE("LSTM: one step is that of its definition") {
   const double g = std::tanh(0.4 * x + 0.8 * 0.25 + 0.04);
   const double c = f * -0.5 + i * g;
   CheckClose(Run(model, {{2}}), {static_cast<float>(o * std::tanh(c))});
-}
-
-TEST_CASE("If: the branch of a known condition stands in the graph's place") {
-  ModelBuilder model(13);
-  model.Input("x", {2}).ScalarInt("flag", 0);
-  model.Node("Cast", {"flag"}, {"taken"}, "c").Set("to", onnx::TensorProto::BOOL);
-  model.Node("If", {"taken"}, {"y"});
-  SetGraph(model, "then_branch", Body("Neg", {"x"}, {}, "then_y"));
-  SetGraph(model, "else_branch", Body("Exp", {"x"}, {}, "else_y"));
-  model.Output("y");
-  CheckClose(Run(model, {{0, 1}}), {1, std::exp(1.0F)});
-}
-
-TEST_CASE("If: a condition that is computed from an input is refused, and freezing advised") {
-  ModelBuilder model(13);
-  model.Input("x", {1});
-  model.Node("Cast", {"x"}, {"taken"}, "c").Set("to", onnx::TensorProto::BOOL);
-  model.Node("If", {"taken"}, {"y"});
-  SetGraph(model, "then_branch", Body("Neg", {"x"}, {}, "then_y"));
-  SetGraph(model, "else_branch", Body("Exp", {"x"}, {}, "else_y"));
-  model.Output("y");
-  CHECK(Contains(model.Text(), "--freeze x=FILE.npy"));
-}
-
-TEST_CASE("Loop: each iteration reads what the one before made, and the graph around it") {
-  ModelBuilder model(13);
-  model.Input("x", {1}).ScalarInt("trips", 3);
-  model.Floats("start", {1}, {1});
-  model.Node("Loop", {"trips", "", "start"}, {"y"});
-  onnx::GraphProto body = Body("Mul", {"v", "x"}, {"n", "on", "v"}, "next");
-  body.mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(
-      onnx::TensorProto::INT64);
-  body.mutable_input(1)->mutable_type()->mutable_tensor_type()->set_elem_type(
-      onnx::TensorProto::BOOL);
-  onnx::NodeProto& same = *body.add_node();
-  same.set_op_type("Identity");
-  same.add_input("on");
-  same.add_output("goes_on");
-  onnx::ValueInfoProto next = body.output(0);
-  body.mutable_output(0)->set_name("goes_on");
-  body.mutable_output(0)->mutable_type()->mutable_tensor_type()->set_elem_type(
-      onnx::TensorProto::BOOL);
-  *body.add_output() = next;
-  SetGraph(model, "body", body);
-  model.Output("y");
-  CheckClose(Run(model, {{2}}), {8});
 }
 
 TEST_CASE("Pad: wrap repeats the other end") {

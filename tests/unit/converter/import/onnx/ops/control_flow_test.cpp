@@ -1,0 +1,159 @@
+// If and Loop: graphs inside nodes.
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "tests/unit/converter/import/onnx/run_model.hpp"
+
+namespace tenon::converter::test {
+namespace {
+
+bool Contains(const std::string& text, const char* part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// A graph with one node, for attributes of If and Loop.
+onnx::GraphProto Body(const char* op, const std::vector<const char*>& inputs,
+                      const std::vector<const char*>& graph_inputs, const char* output) {
+  onnx::GraphProto graph;
+  graph.set_name("body");
+  for (const char* name : graph_inputs) graph.add_input()->set_name(name);
+  onnx::NodeProto& node = *graph.add_node();
+  node.set_op_type(op);
+  for (const char* name : inputs) node.add_input(name);
+  node.add_output(output);
+  onnx::ValueInfoProto& value = *graph.add_output();
+  value.set_name(output);
+  value.mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT);
+  for (auto& input : *graph.mutable_input()) {
+    input.mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT);
+  }
+  return graph;
+}
+
+void SetGraph(ModelBuilder& model, const char* name, const onnx::GraphProto& graph) {
+  onnx::AttributeProto& attribute = *model.last().add_attribute();
+  attribute.set_name(name);
+  attribute.set_type(onnx::AttributeProto::GRAPH);
+  *attribute.mutable_g() = graph;
+}
+
+void AddNode(onnx::GraphProto& graph, const char* op, const char* input, const char* output) {
+  onnx::NodeProto& node = *graph.add_node();
+  node.set_op_type(op);
+  node.add_input(input);
+  node.add_output(output);
+}
+
+/// The body of a Loop that carries one value, `v`, which `op` makes anew of `inputs`.
+onnx::GraphProto LoopBody(const char* op, const std::vector<const char*>& inputs) {
+  onnx::GraphProto body = Body(op, inputs, {"n", "on", "v"}, "next");
+  body.mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(
+      onnx::TensorProto::INT64);
+  body.mutable_input(1)->mutable_type()->mutable_tensor_type()->set_elem_type(
+      onnx::TensorProto::BOOL);
+  AddNode(body, "Identity", "on", "goes_on");
+  onnx::ValueInfoProto next = body.output(0);
+  body.mutable_output(0)->set_name("goes_on");
+  body.mutable_output(0)->mutable_type()->mutable_tensor_type()->set_elem_type(
+      onnx::TensorProto::BOOL);
+  *body.add_output() = next;
+  return body;
+}
+
+}  // namespace
+
+TEST_CASE("If: the branch of a known condition stands in the graph's place") {
+  ModelBuilder model(13);
+  model.Input("x", {2}).ScalarInt("flag", 0);
+  model.Node("Cast", {"flag"}, {"taken"}, "c").Set("to", onnx::TensorProto::BOOL);
+  model.Node("If", {"taken"}, {"y"});
+  SetGraph(model, "then_branch", Body("Neg", {"x"}, {}, "then_y"));
+  SetGraph(model, "else_branch", Body("Exp", {"x"}, {}, "else_y"));
+  model.Output("y");
+  CheckClose(Run(model, {{0, 1}}), {1, std::exp(1.0F)});
+}
+
+TEST_CASE("If: a condition that is computed from an input is refused, and freezing advised") {
+  ModelBuilder model(13);
+  model.Input("x", {1});
+  model.Node("Cast", {"x"}, {"taken"}, "c").Set("to", onnx::TensorProto::BOOL);
+  model.Node("If", {"taken"}, {"y"});
+  SetGraph(model, "then_branch", Body("Neg", {"x"}, {}, "then_y"));
+  SetGraph(model, "else_branch", Body("Exp", {"x"}, {}, "else_y"));
+  model.Output("y");
+  CHECK(Contains(model.Text(), "--freeze x=FILE.npy"));
+}
+
+TEST_CASE(
+    "If: all unsupported operators are named where a branch has one, behind one another too") {
+  ModelBuilder model(18);  // which libonnx does not check
+  model.Input("x", {2}).ScalarInt("flag", 1);
+  model.Node("Cast", {"flag"}, {"taken"}, "c").Set("to", onnx::TensorProto::BOOL);
+  model.Node("If", {"taken"}, {"y"});
+  onnx::GraphProto branch = Body("Foo", {"x"}, {}, "foo");
+  AddNode(branch, "Bar", "foo", "then_y");
+  branch.mutable_output(0)->set_name("then_y");
+  SetGraph(model, "then_branch", branch);
+  SetGraph(model, "else_branch", Body("Exp", {"x"}, {}, "else_y"));
+  SUBCASE("in the branch alone") {
+    model.Output("y");
+    CHECK(model.Text() ==
+          "error: the model uses 2 operators that cannot be converted\n"
+          "unsupported op Bar (domain ai.onnx): then_y\n"
+          "unsupported op Foo (domain ai.onnx): foo");
+  }
+  SUBCASE("in the graph around it too") {
+    model.Node("Baz", {"y"}, {"z"}, "after").Output("z");
+    CHECK(model.Text() ==
+          "error: the model uses 3 operators that cannot be converted\n"
+          "unsupported op Bar (domain ai.onnx): then_y\n"
+          "unsupported op Baz (domain ai.onnx): after\n"
+          "unsupported op Foo (domain ai.onnx): foo");
+  }
+}
+
+TEST_CASE("If: an unsupported operator in the branch that is not taken does no harm") {
+  ModelBuilder model(18);
+  model.Input("x", {2}).ScalarInt("flag", 0);
+  model.Node("Cast", {"flag"}, {"taken"}, "c").Set("to", onnx::TensorProto::BOOL);
+  model.Node("If", {"taken"}, {"y"});
+  SetGraph(model, "then_branch", Body("Foo", {"x"}, {}, "then_y"));
+  SetGraph(model, "else_branch", Body("Exp", {"x"}, {}, "else_y"));
+  model.Output("y");
+  CheckClose(Run(model, {{0, 1}}), {1, std::exp(1.0F)});
+}
+
+TEST_CASE("Loop: an initialiser of the body is one constant, however many iterations there are") {
+  ModelBuilder model(13);
+  model.Input("x", {2}).ScalarInt("trips", 5).Floats("w", {2}, {1, 1});
+  model.Node("Loop", {"trips", "", "x"}, {"looped"});
+  onnx::GraphProto body = LoopBody("Add", {"v", "w"});
+  onnx::TensorProto& inner = *body.add_initializer();
+  inner.set_name("w");  // hides the one outside
+  inner.set_data_type(onnx::TensorProto::FLOAT);
+  inner.add_dims(2);
+  inner.add_float_data(10);
+  inner.add_float_data(20);
+  SetGraph(model, "body", body);
+  model.Node("Mul", {"looped", "w"}, {"y"}, "m").Output("y");
+  CheckClose(Run(model, {{1, 2}}), {51, 102});
+  const auto graph = model.Import();
+  REQUIRE(graph.ok());
+  int constants = 0;
+  for (const TensorId id : graph->Tensors()) constants += graph->tensor(id).IsConstant() ? 1 : 0;
+  CHECK(constants == 2);  // the body's and that outside
+}
+
+TEST_CASE("Loop: each iteration reads what the one before made, and the graph around it") {
+  ModelBuilder model(13);
+  model.Input("x", {1}).ScalarInt("trips", 3);
+  model.Floats("start", {1}, {1});
+  model.Node("Loop", {"trips", "", "start"}, {"y"});
+  onnx::GraphProto body = LoopBody("Mul", {"v", "x"});
+  SetGraph(model, "body", body);
+  model.Output("y");
+  CheckClose(Run(model, {{2}}), {8});
+}
+
+}  // namespace tenon::converter::test
