@@ -253,8 +253,10 @@ Result<std::vector<double>> Lowering::ConstantDoubles(TensorId id) {
 
 Status Lowering::CheckRoomFor(int64_t numbers) {
   constexpr int64_t kMost = int64_t{1} << 40;  // far past every limit, and before an overflow
-  return importer_.CheckMemory(std::min(numbers, kMost) * int64_t{sizeof(double)}, name_);
+  return CheckRoomForBytes(std::min(numbers, kMost) * int64_t{sizeof(double)});
 }
+
+Status Lowering::CheckRoomForBytes(int64_t bytes) { return importer_.CheckMemory(bytes, name_); }
 
 Result<TensorId> Lowering::Constant(std::string_view hint, TensorData data) {
   const std::string fresh = importer_.FreshName(fmt::format("{}/{}", name_, hint));

@@ -90,6 +90,7 @@ class Lowering {
   /// An error where memory would not be allowed so many numbers: dims of an input, which cost
   /// nothing in the file, can ask for any number of them.
   [[nodiscard]] Status CheckRoomFor(int64_t numbers);
+  [[nodiscard]] Status CheckRoomForBytes(int64_t bytes);
   /// New constants; `hint` becomes part of the name.
   [[nodiscard]] Result<TensorId> Constant(std::string_view hint, TensorData data);
   [[nodiscard]] Result<TensorId> Constant(std::string_view hint, DType dtype, const Shape& shape,

@@ -9,16 +9,47 @@
 namespace tenon::converter {
 namespace {
 
-/// The first (or last) place along `axis` of the largest (or smallest) element of x; i32, the axis
-/// stays with size 1. The places that do not hold it get one that loses.
+/// x with the elements along `axis` in the opposite order.
+Result<TensorId> Reversed(Lowering& node, TensorId x, int32_t axis) {
+  const Shape shape = node.ShapeOf(x);
+  SliceAttributes slice;
+  slice.rank = shape.rank;
+  std::copy_n(shape.dims, shape.rank, slice.sizes);
+  std::fill_n(slice.steps, shape.rank, 1);
+  if (shape[axis] > 1) {
+    slice.begins[axis] = shape[axis] - 1;
+    slice.steps[axis] = -1;
+  }
+  return node.Slice(x, slice);
+}
+
+/// PlaceOf floats: top_k has a place for what is not a number.
+Result<TensorId> PlaceOfFloat(Lowering& node, TensorId x, int32_t axis, bool smallest, bool last) {
+  const int32_t size = node.ShapeOf(x)[axis];
+  if (last) {
+    TENON_ASSIGN_OR_RETURN(x, Reversed(node, x, axis));
+  }
+  TopKAttributes attributes;
+  attributes.axis = axis;
+  attributes.smallest = smallest ? 1 : 0;
+  TENON_ASSIGN_OR_RETURN(TensorId place, node.Emit(OpKind::kTopK, {x}, Attributes(attributes)));
+  if (last) {
+    TENON_ASSIGN_OR_RETURN(const TensorId end, node.Scalar("end", DType::kI64, size - 1));
+    TENON_ASSIGN_OR_RETURN(place, node.Binary(BinaryFunction::kSub, end, place));
+  }
+  return place;
+}
+
+/// The first (or last) place along `axis` of the largest (or smallest) element of x; i32 or i64,
+/// the axis stays with size 1. Of integers, the places that do not hold it get one that loses.
 Result<TensorId> PlaceOf(Lowering& node, TensorId x, int32_t axis, bool smallest, bool last) {
+  if (IsFloat(node.DTypeOf(x))) return PlaceOfFloat(node, x, axis, smallest, last);
   const Shape shape = node.ShapeOf(x);
   const auto extremum = smallest ? ReduceFunction::kMin : ReduceFunction::kMax;
   TENON_ASSIGN_OR_RETURN(const TensorId best, node.Reduce(extremum, x, {axis}, true));
   TENON_ASSIGN_OR_RETURN(const TensorId is_best, node.Binary(BinaryFunction::kEqual, x, best));
   TENON_ASSIGN_OR_RETURN(const TensorId iota,
                          Iota(node, DType::kI32, shape[axis], axis, shape.rank));
-  // Where nothing equals the best (it is not a number) the place still lies inside.
   TENON_ASSIGN_OR_RETURN(const TensorId loser,
                          node.Scalar("loser", DType::kI32, last ? 0 : shape[axis] - 1));
   TENON_ASSIGN_OR_RETURN(const TensorId places, Select(node, is_best, iota, loser));
@@ -52,7 +83,8 @@ Status LowerHardmax(Lowering& node) {
   }
   const Shape seen = node.ShapeOf(x);
   TENON_ASSIGN_OR_RETURN(const TensorId place, PlaceOf(node, x, axis, false, false));
-  TENON_ASSIGN_OR_RETURN(const TensorId iota, Iota(node, DType::kI32, seen[axis], axis, seen.rank));
+  TENON_ASSIGN_OR_RETURN(const TensorId iota,
+                         Iota(node, node.DTypeOf(place), seen[axis], axis, seen.rank));
   TENON_ASSIGN_OR_RETURN(const TensorId hot, node.Binary(BinaryFunction::kEqual, iota, place));
   const DType dtype = node.DTypeOf(x);
   if (!flattens) return node.Cast(hot, dtype, 0).status();
@@ -75,14 +107,15 @@ Status LowerTrilu(Lowering& node) {
   const int64_t rows = shape[shape.rank - 2];
   const int64_t columns = shape[shape.rank - 1];
   TENON_ASSIGN_OR_RETURN(const Shape matrix, ShapeFromDims({rows, columns}));
-  std::vector<double> kept;
+  TENON_RETURN_IF_ERROR(node.CheckRoomForBytes(rows * columns));
+  TensorData data{DType::kBool, matrix,
+                  std::vector<std::byte>(static_cast<size_t>(rows * columns))};
+  auto kept = data.bytes.begin();
   for (int64_t i = 0; i < rows; ++i) {
-    for (int64_t j = 0; j < columns; ++j) {
-      // k may be any 64-bit number: it is compared with, not added.
-      kept.push_back((upper ? j - i >= k : j - i <= k) ? 1.0 : 0.0);
-    }
+    // k may be any 64-bit number: it is compared with, not added.
+    for (int64_t j = 0; j < columns; ++j) *kept++ = std::byte(upper ? j - i >= k : j - i <= k);
   }
-  TENON_ASSIGN_OR_RETURN(const TensorId mask, node.Constant("mask", DType::kBool, matrix, kept));
+  TENON_ASSIGN_OR_RETURN(const TensorId mask, node.Constant("mask", std::move(data)));
   TENON_ASSIGN_OR_RETURN(const TensorId zero, node.Scalar("zero", node.DTypeOf(x), 0));
   return Select(node, mask, x, zero, 0).status();
 }
@@ -96,16 +129,15 @@ Status LowerEyeLike(Lowering& node) {
     TENON_ASSIGN_OR_RETURN(dtype, DTypeFromOnnx(node.Int32("dtype", 0)));
   }
   const int64_t k = node.Int("k", 0);
-  TensorData data{
-      dtype, shape,
-      std::vector<std::byte>(static_cast<size_t>(shape.Elements() * DTypeBytes(dtype)))};
+  const int64_t bytes = shape.Elements() * DTypeBytes(dtype);
+  TENON_RETURN_IF_ERROR(node.CheckRoomForBytes(bytes));
+  TensorData data{dtype, shape, std::vector<std::byte>(static_cast<size_t>(bytes))};
   const std::vector<std::byte> one = WriteElements(dtype, {1.0});
   for (int64_t i = 0; i < shape[0]; ++i) {
-    for (int64_t j = 0; j < shape[1]; ++j) {
-      if (j - i != k) continue;
-      std::copy(one.begin(), one.end(),
-                data.bytes.begin() + (i * shape[1] + j) * static_cast<int64_t>(one.size()));
-    }
+    // k may be any 64-bit number: it is compared with before it is added.
+    if (k < -i || k >= shape[1] - i) continue;
+    std::copy(one.begin(), one.end(),
+              data.bytes.begin() + (i * shape[1] + i + k) * static_cast<int64_t>(one.size()));
   }
   return node.ConstantOutput(0, std::move(data));
 }

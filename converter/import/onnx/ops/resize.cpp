@@ -220,7 +220,8 @@ Result<TensorId> InterpolateImages(Lowering& node, TensorId x, const ResizeAttri
 
 /// More than two dimensions are interpolated two by two, the last ones first: each output element
 /// is a sum whose weights are products of one weight for each dimension.
-Status EmitInterpolation(Lowering& node, TensorId x, ResizeAttributes attributes) {
+Result<TensorId> EmitInterpolation(Lowering& node, TensorId x, ResizeAttributes attributes,
+                                   int output) {
   const Shape shape = node.ShapeOf(x);
   std::vector<int32_t> changed;
   for (int32_t i = 0; i < shape.rank; ++i) {
@@ -233,27 +234,62 @@ Status EmitInterpolation(Lowering& node, TensorId x, ResizeAttributes attributes
     TENON_ASSIGN_OR_RETURN(x, InterpolateImages(node, x, attributes, last, kIntermediate));
     for (const int32_t axis : last) attributes.scales[axis] = 1.0F;  // it has its size now
   }
-  return InterpolateImages(node, x, attributes, changed, 0).status();
+  return InterpolateImages(node, x, attributes, changed, output);
 }
 
-Status EmitResize(Lowering& node, TensorId x, const ResizeAttributes& attributes) {
+Result<TensorId> EmitResize(Lowering& node, TensorId x, const ResizeAttributes& attributes,
+                            int output) {
   const Shape shape = node.ShapeOf(x);
   bool same = true;
   for (int32_t i = 0; i < shape.rank; ++i) {
     same &= attributes.scales[i] == 1.0F && attributes.sizes[i] == shape[i];
   }
   if (same) {
-    node.Alias(0, x);
-    return {};
+    if (output >= 0) node.Alias(output, x);
+    return x;
   }
   const auto is_same = [&](int32_t axis) {
     return attributes.scales[axis] == 1.0F && attributes.sizes[axis] == shape[axis];
   };
   const bool images = shape.rank == 4 && is_same(0) && is_same(1);
   if (attributes.mode == ResizeMode::kNearest || images) {
-    return node.Emit(OpKind::kResize, {x}, Attributes(attributes), 0).status();
+    return node.Emit(OpKind::kResize, {x}, Attributes(attributes), output);
   }
-  return EmitInterpolation(node, x, attributes);
+  return EmitInterpolation(node, x, attributes, output);
+}
+
+/// The node's first output, which `resize(x, output)` makes. Integers are interpolated as floats
+/// and cut off to whole numbers, as ONNX Runtime has it.
+template <typename Resize>
+Status EmitInFloats(Lowering& node, TensorId x, ResizeMode mode, const Resize& resize) {
+  const DType dtype = node.DTypeOf(x);
+  const bool integers = !IsFloat(dtype) && dtype != DType::kBool;
+  const bool as_floats = mode == ResizeMode::kLinear && integers && DTypeBytes(dtype) <= 4;
+  if (!as_floats) return resize(x, 0).status();
+  TENON_ASSIGN_OR_RETURN(const TensorId floats, node.Cast(x, DType::kF32));
+  TENON_ASSIGN_OR_RETURN(const TensorId y, resize(floats, kIntermediate));
+  return node.Cast(y, dtype, 0).status();
+}
+
+/// Nearest elements: dimensions that grow take the one below, those that shrink the one above,
+/// which `attributes` say if any shrinks.
+Result<TensorId> EmitNearest(Lowering& node, TensorId x, ResizeAttributes attributes, int output) {
+  const Shape shape = node.ShapeOf(x);
+  const float* begin = attributes.scales;
+  const float* end = begin + shape.rank;
+  const bool grows = std::any_of(begin, end, [](float s) { return s > 1.0F; });
+  if (!grows || attributes.nearest == NearestMode::kFloor) {
+    return EmitResize(node, x, attributes, output);
+  }
+  ResizeAttributes growing = attributes;  // comes first
+  growing.nearest = NearestMode::kFloor;
+  for (int32_t i = 0; i < shape.rank; ++i) {
+    ResizeAttributes& other = attributes.scales[i] > 1.0F ? attributes : growing;
+    other.scales[i] = 1.0F;
+    if (&other == &growing) growing.sizes[i] = shape[i];
+  }
+  TENON_ASSIGN_OR_RETURN(x, EmitResize(node, x, growing, kIntermediate));
+  return EmitResize(node, x, attributes, output);
 }
 
 /// Upsample, and Resize of opset 10, which goes by its rules: asymmetric coordinates, and the
@@ -266,14 +302,13 @@ Status LowerAsymmetric(Lowering& node, const std::vector<float>& scales) {
   attributes.coordinates = CoordinateMode::kAsymmetric;
   TENON_ASSIGN_OR_RETURN(const std::vector<int32_t> axes, ReadAxes(node, shape.rank));
   TENON_RETURN_IF_ERROR(SetScales(attributes, shape, axes, scales));
-  const auto shrinks = [](float scale) { return scale < 1.0F; };
-  const auto grows = [](float scale) { return scale > 1.0F; };
-  const bool any_shrinks = std::any_of(scales.begin(), scales.end(), shrinks);
-  if (any_shrinks && std::any_of(scales.begin(), scales.end(), grows)) {
-    return InputError("one dimension grows and another shrinks: not supported before opset 11");
-  }
-  attributes.nearest = any_shrinks ? NearestMode::kCeil : NearestMode::kFloor;
-  return EmitResize(node, x, attributes);
+  const bool shrinks =
+      std::any_of(scales.begin(), scales.end(), [](float scale) { return scale < 1.0F; });
+  attributes.nearest = shrinks ? NearestMode::kCeil : NearestMode::kFloor;
+  return EmitInFloats(node, x, attributes.mode, [&](TensorId given, int output) {
+    return attributes.mode == ResizeMode::kNearest ? EmitNearest(node, given, attributes, output)
+                                                   : EmitResize(node, given, attributes, output);
+  });
 }
 
 Status CheckPolicies(Lowering& node) {
@@ -317,7 +352,10 @@ Status LowerUpsample(Lowering& node) {
     TENON_ASSIGN_OR_RETURN(const std::vector<float> scales, ConstantFloats(node, 1));
     return LowerAsymmetric(node, scales);
   }
-  return LowerAsymmetric(node, node.Floats("scales"));
+  if (node.opset() >= 7) return LowerAsymmetric(node, node.Floats("scales"));
+  // Of images [N, C, H, W] only.
+  return LowerAsymmetric(
+      node, {1.0F, 1.0F, node.Float("height_scale", 0.0F), node.Float("width_scale", 0.0F)});
 }
 
 Status LowerResize(Lowering& node) {
@@ -352,9 +390,14 @@ Status LowerResize(Lowering& node) {
     TENON_RETURN_IF_ERROR(SetSizes(attributes, shape, axes, sizes));
     TENON_RETURN_IF_ERROR(KeepAspectRatio(node, attributes, shape, axes));
   }
-  if (!regions.empty()) return EmitCroppedResize(node, x, attributes, regions, outside);
-  if (IsSymmetricApart(node, attributes, shape)) return EmitSymmetricResize(node, x, attributes);
-  return EmitResize(node, x, attributes);
+  const bool symmetric = IsSymmetricApart(node, attributes, shape);
+  return EmitInFloats(node, x, attributes.mode, [&](TensorId given, int output) {
+    if (!regions.empty()) {
+      return EmitCroppedResize(node, given, attributes, regions, outside, output);
+    }
+    return symmetric ? EmitSymmetricResize(node, given, attributes, output)
+                     : EmitResize(node, given, attributes, output);
+  });
 }
 
 constexpr LoweringRow kRows[] = {

@@ -95,9 +95,9 @@ Result<TensorId> OutsideOf(Lowering& node, const ResizedDimension& dimension, co
 
 /// The node's first output from `x`; with `outside`, that is what lies outside the input, else the
 /// edge's element.
-Status EmitDimensions(Lowering& node, TensorId x, const ResizeAttributes& attributes,
-                      const std::vector<ResizedDimension>& dimensions,
-                      std::optional<float> outside) {
+Result<TensorId> EmitDimensions(Lowering& node, TensorId x, const ResizeAttributes& attributes,
+                                const std::vector<ResizedDimension>& dimensions,
+                                std::optional<float> outside, int output) {
   const Shape shape = node.ShapeOf(x);
   const bool nearest = attributes.mode == ResizeMode::kNearest;
   TensorId y = x;
@@ -112,13 +112,14 @@ Status EmitDimensions(Lowering& node, TensorId x, const ResizeAttributes& attrib
                                                              static_cast<double>(*outside)));
     TENON_ASSIGN_OR_RETURN(y, node.Emit(OpKind::kSelect, {mask, value, y}, Attributes()));
   }
-  node.Alias(0, y);
-  return {};
+  if (output >= 0) node.Alias(output, y);
+  return y;
 }
 
 }  // namespace
 
-Status EmitSymmetricResize(Lowering& node, TensorId x, const ResizeAttributes& attributes) {
+Result<TensorId> EmitSymmetricResize(Lowering& node, TensorId x, const ResizeAttributes& attributes,
+                                     int output) {
   const Shape shape = node.ShapeOf(x);
   if (shape.Elements() == 0) return InputError("its input is empty");
   std::vector<ResizedDimension> dimensions;
@@ -129,16 +130,18 @@ Status EmitSymmetricResize(Lowering& node, TensorId x, const ResizeAttributes& a
     const float adjustment = static_cast<float>(attributes.sizes[i]) / (scale * in);
     const float offset = in / 2.0F * (1.0F - adjustment);
     ResizedDimension dimension{i, {}};
+    TENON_RETURN_IF_ERROR(node.CheckRoomFor(attributes.sizes[i]));
     for (int32_t o = 0; o < attributes.sizes[i]; ++o) {
       dimension.coordinates.push_back(offset + (static_cast<float>(o) + 0.5F) / scale - 0.5F);
     }
     dimensions.push_back(std::move(dimension));
   }
-  return EmitDimensions(node, x, attributes, dimensions, std::nullopt);
+  return EmitDimensions(node, x, attributes, dimensions, std::nullopt, output);
 }
 
-Status EmitCroppedResize(Lowering& node, TensorId x, const ResizeAttributes& attributes,
-                         const std::vector<ResizedRegion>& regions, float outside) {
+Result<TensorId> EmitCroppedResize(Lowering& node, TensorId x, const ResizeAttributes& attributes,
+                                   const std::vector<ResizedRegion>& regions, float outside,
+                                   int output) {
   const Shape shape = node.ShapeOf(x);
   if (shape.Elements() == 0) return InputError("its input is empty");
   std::vector<ResizedDimension> dimensions;
@@ -151,6 +154,7 @@ Status EmitCroppedResize(Lowering& node, TensorId x, const ResizeAttributes& att
         out > 1 ? (region.end - region.begin) * last / static_cast<float>(out - 1) : 0.0F;
     const float first = out > 1 ? region.begin * last : 0.5F * (region.begin + region.end) * last;
     ResizedDimension dimension{region.axis, {}};
+    TENON_RETURN_IF_ERROR(node.CheckRoomFor(out));
     for (int32_t o = 0; o < out; ++o) {
       const float coordinate = first + static_cast<float>(o) * step;
       if (!(std::abs(coordinate) < kFarthest)) return InputError("its region is out of range");
@@ -158,7 +162,7 @@ Status EmitCroppedResize(Lowering& node, TensorId x, const ResizeAttributes& att
     }
     dimensions.push_back(std::move(dimension));
   }
-  return EmitDimensions(node, x, attributes, dimensions, outside);
+  return EmitDimensions(node, x, attributes, dimensions, outside, output);
 }
 
 }  // namespace tenon::converter

@@ -10,8 +10,9 @@
 namespace tenon::converter {
 
 /// half_pixel_symmetric: half_pixel about the middle of the input, where scales give no whole size.
-[[nodiscard]] Status EmitSymmetricResize(Lowering& node, TensorId x,
-                                         const ResizeAttributes& attributes);
+/// `output` as of Lowering::Emit.
+[[nodiscard]] Result<TensorId> EmitSymmetricResize(Lowering& node, TensorId x,
+                                                   const ResizeAttributes& attributes, int output);
 
 /// Where a dimension's region begins and ends, 0 and 1 being the first element and the last.
 struct ResizedRegion {
@@ -21,8 +22,9 @@ struct ResizedRegion {
 };
 
 /// tf_crop_and_resize: what lies outside the input becomes `outside`.
-[[nodiscard]] Status EmitCroppedResize(Lowering& node, TensorId x,
-                                       const ResizeAttributes& attributes,
-                                       const std::vector<ResizedRegion>& regions, float outside);
+[[nodiscard]] Result<TensorId> EmitCroppedResize(Lowering& node, TensorId x,
+                                                 const ResizeAttributes& attributes,
+                                                 const std::vector<ResizedRegion>& regions,
+                                                 float outside, int output);
 
 }  // namespace tenon::converter

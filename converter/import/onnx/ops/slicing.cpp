@@ -1,9 +1,11 @@
 // Operators that cut tensors and put them together.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
 #include "converter/import/onnx/ops/ops.hpp"
+#include "converter/ir/elements.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -118,13 +120,37 @@ Result<PadMode> ReadPadMode(Lowering& node) {
   return InputError("mode '{}' is not supported", mode);
 }
 
-Result<float> ReadPadValue(Lowering& node) {
-  if (node.opset() < 11) return node.Float("value", 0.0F);
-  if (!node.HasInput(2)) return 0.0F;
+struct PadValue {
+  float value = 0.0F;
+  /// A constant of x's dtype, where an f32 does not hold the value; else kNone.
+  TensorId exact = kNone;
+};
+
+Result<PadValue> ReadPadValue(Lowering& node) {
+  if (node.opset() < 11) return PadValue{node.Float("value", 0.0F), kNone};
+  if (!node.HasInput(2)) return PadValue{};
   TENON_ASSIGN_OR_RETURN(const TensorId input, node.Input(2));
-  TENON_ASSIGN_OR_RETURN(const std::vector<double> value, node.ConstantDoubles(input));
-  if (value.size() != 1) return InputError("constant_value has {} values", value.size());
-  return static_cast<float>(value[0]);
+  TENON_RETURN_IF_ERROR(node.RequireConstant(input));
+  const Tensor& constant = node.graph().tensor(input);
+  if (constant.shape.Elements() != 1) {
+    return InputError("constant_value has {} values", constant.shape.Elements());
+  }
+  const DType dtype = constant.dtype;
+  const std::byte* element = constant.constant->data();
+  PadValue pad;
+  bool same = true;
+  if (IsFloat(dtype)) {
+    const double value = ReadElement(dtype, element);
+    pad.value = static_cast<float>(value);
+    same = std::isnan(value) || static_cast<double>(pad.value) == value;
+  } else {
+    const int64_t value = ReadInteger(dtype, element);
+    pad.value = static_cast<float>(value);
+    // Below 2^24 in size every integer is an f32; others are not worth a closer look.
+    same = value > -(1 << 24) && value < (1 << 24);
+  }
+  if (!same) pad.exact = input;
+  return pad;
 }
 
 Status LowerSlice(Lowering& node) {
@@ -231,6 +257,24 @@ Status LowerConcat(Lowering& node) {
   return node.Emit(OpKind::kConcat, inputs, Attributes(attributes), 0).status();
 }
 
+/// x without the elements that negative pads remove; the pads keep what is to be added.
+Result<TensorId> Crop(Lowering& node, TensorId x, PadAttributes& pad) {
+  SliceAttributes slice = WholeSlice(node.ShapeOf(x));
+  for (int32_t axis = 0; axis < pad.rank; ++axis) {
+    const int64_t before = std::min(pad.begins[axis], 0);
+    const int64_t after = std::min(pad.ends[axis], 0);
+    const int64_t kept = slice.sizes[axis] + before + after;
+    if (kept < 0) {
+      return InputError("its pads remove {} of {} elements", -(before + after), slice.sizes[axis]);
+    }
+    slice.begins[axis] = static_cast<int32_t>(-before);
+    slice.sizes[axis] = static_cast<int32_t>(kept);
+    pad.begins[axis] = std::max(pad.begins[axis], 0);
+    pad.ends[axis] = std::max(pad.ends[axis], 0);
+  }
+  return node.Slice(x, slice);
+}
+
 /// The elements before (and after) dimension `axis` are those of its other end, as often as need
 /// be.
 Result<TensorId> Wrap(Lowering& node, TensorId x, int32_t axis, int64_t before, int64_t after) {
@@ -257,10 +301,41 @@ Result<TensorId> Wrap(Lowering& node, TensorId x, int32_t axis, int64_t before, 
   return node.Emit(OpKind::kConcat, pieces, Attributes(attributes));
 }
 
-Status EmitWrap(Lowering& node, TensorId x, const PadAttributes& pad) {
+Status EmitWrap(Lowering& node, TensorId x, PadAttributes pad) {
+  TENON_ASSIGN_OR_RETURN(x, Crop(node, x, pad));
   for (int32_t axis = 0; axis < pad.rank; ++axis) {
     if (pad.begins[axis] == 0 && pad.ends[axis] == 0) continue;
     TENON_ASSIGN_OR_RETURN(x, Wrap(node, x, axis, pad.begins[axis], pad.ends[axis]));
+  }
+  node.Alias(0, x);
+  return {};
+}
+
+/// Pads with a value that the op's attribute does not hold.
+Status EmitPadWith(Lowering& node, TensorId x, PadAttributes pad, TensorId value) {
+  if (node.DTypeOf(value) != node.DTypeOf(x)) {
+    return InputError("constant_value is {}, its input {}", DTypeName(node.DTypeOf(value)),
+                      DTypeName(node.DTypeOf(x)));
+  }
+  TENON_ASSIGN_OR_RETURN(x, Crop(node, x, pad));
+  TENON_ASSIGN_OR_RETURN(value, node.Reshape(value, {}));
+  for (int32_t axis = 0; axis < pad.rank; ++axis) {
+    std::vector<TensorId> pieces;
+    const auto add = [&](int32_t count) -> Status {
+      if (count == 0) return {};
+      Shape shape = node.ShapeOf(x);
+      shape[axis] = count;
+      TENON_ASSIGN_OR_RETURN(const TensorId piece, node.Expand(value, shape));
+      pieces.push_back(piece);
+      return {};
+    };
+    TENON_RETURN_IF_ERROR(add(pad.begins[axis]));
+    pieces.push_back(x);
+    TENON_RETURN_IF_ERROR(add(pad.ends[axis]));
+    if (pieces.size() == 1) continue;
+    ConcatAttributes attributes;
+    attributes.axis = axis;
+    TENON_ASSIGN_OR_RETURN(x, node.Emit(OpKind::kConcat, pieces, Attributes(attributes)));
   }
   node.Alias(0, x);
   return {};
@@ -275,8 +350,10 @@ Status LowerPad(Lowering& node) {
   if (!wraps) {
     TENON_ASSIGN_OR_RETURN(attributes.mode, ReadPadMode(node));
   }
-  TENON_ASSIGN_OR_RETURN(attributes.value, ReadPadValue(node));
-  Ints pads = node.opset() < 11 ? node.Ints("pads") : Ints();
+  TENON_ASSIGN_OR_RETURN(const PadValue value, ReadPadValue(node));
+  attributes.value = value.value;
+  Ints pads;
+  if (node.opset() < 11) pads = node.Ints(node.opset() < 2 ? "paddings" : "pads");
   Ints given_axes;
   if (node.opset() >= 11) {
     TENON_ASSIGN_OR_RETURN(pads, OptionalInts(node, 1));
@@ -305,6 +382,9 @@ Status LowerPad(Lowering& node) {
     return {};
   }
   if (wraps) return EmitWrap(node, x, attributes);
+  if (value.exact != kNone && attributes.mode == PadMode::kConstant) {
+    return EmitPadWith(node, x, attributes, value.exact);
+  }
   return node.Emit(OpKind::kPad, {x}, Attributes(attributes), 0).status();
 }
 

@@ -40,6 +40,22 @@ TEST_CASE("Large dims: numbers along a new axis, and the order of a sequence") {
   CHECK(IsRefused(sequence));
 }
 
+TEST_CASE("Large dims: the mask of a triangle, the ones of a diagonal") {
+  constexpr int64_t kSide = 40000;
+  auto triangle = ModelBuilder(18).Input("x", {kSide, kSide}).Node("Trilu", {"x"}, {"y"});
+  CHECK(IsRefused(triangle.Output("y")));
+  auto eye = ModelBuilder(18).Input("x", {kSide, kSide}).Node("EyeLike", {"x"}, {"y"});
+  CHECK(IsRefused(eye.Output("y")));
+}
+
+TEST_CASE("Large dims: where the elements of a resized dimension lie") {
+  auto model = ModelBuilder(18).Input("x", {1, 1, 1, 3}).Floats("s", {4}, {1, 1, 1, 3e8F});
+  model.Floats("roi", {8}, {0, 0, 0, 0, 1, 1, 1, 0.5F});
+  model.Node("Resize", {"x", "roi", "s"}, {"y"});
+  model.Set("coordinate_transformation_mode", "tf_crop_and_resize").Output("y");
+  CHECK(IsRefused(model));
+}
+
 TEST_CASE("Large dims: a depth that is no number of elements is refused") {
   auto hot =
       ModelBuilder(13).Input("i", {1}, onnx::TensorProto::INT64).Floats("depth", {}, {1e30F});

@@ -98,20 +98,6 @@ TEST_CASE("ConvTranspose: of volumes is refused") {
   CHECK(Contains(model.Text(), "only one or two spatial ones are supported"));
 }
 
-TEST_CASE("ArgMax: takes the first of equals, or the last") {
-  for (const int64_t last : {0, 1}) {
-    const auto model = ModelBuilder(13)
-                           .Input("x", {2, 3})
-                           .Node("ArgMax", {"x"}, {"y"})
-                           .Set("axis", 1)
-                           .Set("keepdims", 0)
-                           .Set("select_last_index", last)
-                           .Output("y", onnx::TensorProto::INT64);
-    const std::vector<int64_t> places = Run<int64_t>(model, {{5, 5, 1, -2, -1, -1}});
-    CHECK(places == (last == 1 ? std::vector<int64_t>{1, 2} : std::vector<int64_t>{0, 1}));
-  }
-}
-
 TEST_CASE("GatherElements: indices below zero count from the end") {
   auto model = ModelBuilder(13)
                    .Input("x", {2, 2})
@@ -174,16 +160,6 @@ TEST_CASE("LSTM: one step is that of its definition") {
   const double g = std::tanh(0.4 * x + 0.8 * 0.25 + 0.04);
   const double c = f * -0.5 + i * g;
   CheckClose(Run(model, {{2}}), {static_cast<float>(o * std::tanh(c))});
-}
-
-TEST_CASE("Pad: wrap repeats the other end") {
-  const auto model = ModelBuilder(19)
-                         .Input("x", {3})
-                         .Ints("pads", {4, 2})
-                         .Node("Pad", {"x", "pads"}, {"y"})
-                         .Set("mode", "wrap")
-                         .Output("y");
-  CheckClose(Run(model, {{1, 2, 3}}), {3, 1, 2, 3, 1, 2, 3, 1, 2});
 }
 
 TEST_CASE("SoftmaxCrossEntropyLoss: what is ignored counts neither above nor below the line") {

@@ -59,6 +59,48 @@ output %y
 )");
 }
 
+TEST_CASE("Upsample: of opset 1 has a scale for each side of an image") {
+  const auto model = ModelBuilder(1)
+                         .Input("x", {1, 1, 2, 2})
+                         .Node("Upsample", {"x"}, {"y"})
+                         .Set("height_scale", 1.0F)
+                         .Set("width_scale", 2.0F)
+                         .Output("y");
+  CheckClose(Run(model, {{1, 2, 3, 4}}), {1, 1, 2, 2, 3, 3, 4, 4});
+}
+
+namespace {
+
+/// [1, 1, 3, 4] of 1 to 12 by Resize of opset 10.
+Floats OldResize(const Floats& scales, const char* mode) {
+  const auto model = ModelBuilder(10)
+                         .Input("x", {1, 1, 3, 4})
+                         .Floats("s", {4}, scales)
+                         .Node("Resize", {"x", "s"}, {"y"})
+                         .Set("mode", mode)
+                         .Output("y");
+  return Run(model, {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}});
+}
+
+}  // namespace
+
+TEST_CASE("Resize: of opset 10 may grow one dimension and shrink another") {
+  CheckClose(OldResize({1, 1, 2, 0.5F}, "nearest"), {1, 3, 1, 3, 5, 7, 5, 7, 9, 11, 9, 11});
+  CheckClose(OldResize({1, 1, 0.7F, 1.5F}, "nearest"), {1, 1, 2, 3, 3, 4, 9, 9, 10, 11, 11, 12});
+  CheckClose(OldResize({1, 1, 2, 0.5F}, "linear"), {1, 3, 3, 5, 5, 7, 7, 9, 9, 11, 9, 11});
+}
+
+TEST_CASE("Resize: linear of integers is that of floats, cut off to whole numbers") {
+  for (const int type : {onnx::TensorProto::INT8, onnx::TensorProto::INT32}) {
+    auto model = ModelBuilder(13).Input("a", {1, 1, 2, 2}).Floats("s", {4}, {1, 1, 2, 2});
+    model.Node("Cast", {"a"}, {"x"}, "cast").Set("to", type);
+    model.Node("Resize", {"x", "", "s"}, {"z"}).Set("mode", "linear");
+    model.Node("Cast", {"z"}, {"y"}, "back").Set("to", onnx::TensorProto::FLOAT).Output("y");
+    CHECK(Run(model, {{-128, -1, 50, 127}}) ==
+          Floats{-128, -96, -32, -1, -83, -54, 2, 31, 5, 27, 72, 95, 50, 69, 107, 127});
+  }
+}
+
 TEST_CASE("Resize: sizes give scales") {
   const auto model = ModelBuilder(13)
                          .Input("x", {1, 1, 4, 6})

@@ -233,6 +233,78 @@ output %y
 )");
 }
 
+TEST_CASE("Pad: wrap repeats the other end") {
+  const auto model = ModelBuilder(19)
+                         .Input("x", {3})
+                         .Ints("pads", {4, 2})
+                         .Node("Pad", {"x", "pads"}, {"y"})
+                         .Set("mode", "wrap")
+                         .Output("y");
+  CheckClose(Run(model, {{1, 2, 3}}), {3, 1, 2, 3, 1, 2, 3, 1, 2});
+}
+
+TEST_CASE("Pad: what negative pads remove is not wrapped") {
+  const auto row = ModelBuilder(19)
+                       .Input("x", {5})
+                       .Ints("pads", {-1, 2})
+                       .Node("Pad", {"x", "pads"}, {"y"})
+                       .Set("mode", "wrap")
+                       .Output("y");
+  CheckClose(Run(row, {{1, 2, 3, 4, 5}}), {2, 3, 4, 5, 2, 3});
+  const auto matrix = ModelBuilder(19)
+                          .Input("x", {2, 3})
+                          .Ints("pads", {1, -1, 0, 2})
+                          .Node("Pad", {"x", "pads"}, {"y"})
+                          .Set("mode", "wrap")
+                          .Output("y");
+  CheckClose(Run(matrix, {{1, 2, 3, 4, 5, 6}}), {5, 6, 5, 6, 2, 3, 2, 3, 5, 6, 5, 6});
+}
+
+TEST_CASE("Pad: wrap that removes more than there is, is refused") {
+  const auto model = ModelBuilder(19)
+                         .Input("x", {3})
+                         .Ints("pads", {-2, -2})
+                         .Node("Pad", {"x", "pads"}, {"y"})
+                         .Set("mode", "wrap")
+                         .Output("y");
+  CHECK(model.Text() == "error: node 'n' (Pad): its pads remove 4 of 3 elements");
+}
+
+namespace {
+
+/// [1, 2] cast to `type`, with `pads` around it of a value given by its bytes.
+template <typename T>
+std::vector<T> PaddedWith(int type, T value, const std::vector<int64_t>& pads) {
+  auto model = ModelBuilder(13).Input("x", {2}).Ints("pads", pads);
+  onnx::TensorProto& constant = *model.graph().add_initializer();
+  constant.set_name("value");
+  constant.set_data_type(type);
+  constant.set_raw_data(&value, sizeof(value));
+  model.Node("Cast", {"x"}, {"given"}, "cast").Set("to", type);
+  model.Node("Pad", {"given", "pads", "value"}, {"y"}).Output("y", type);
+  return Run<T>(model, {{1, 2}});
+}
+
+}  // namespace
+
+TEST_CASE("Pad: a value that f32 does not hold is padded as it is") {
+  CHECK(PaddedWith<int32_t>(onnx::TensorProto::INT32, 16777217, {1, 0}) ==
+        std::vector<int32_t>{16777217, 1, 2});
+  CHECK(PaddedWith<int64_t>(onnx::TensorProto::INT64, INT64_MAX, {1, -1}) ==
+        std::vector<int64_t>{INT64_MAX, 1});
+  CHECK(PaddedWith<double>(onnx::TensorProto::DOUBLE, 0.1, {0, 1}) ==
+        std::vector<double>{1, 2, 0.1});
+}
+
+TEST_CASE("Pad: of opset 1 has paddings") {
+  const auto model = ModelBuilder(1)
+                         .Input("x", {2})
+                         .Node("Pad", {"x"}, {"y"})
+                         .Set("paddings", std::vector<int64_t>{1, 0})
+                         .Output("y");
+  CheckClose(Run(model, {{1, 2}}), {0, 1, 2});
+}
+
 TEST_CASE("Compress: the slices of a known condition, and the elements where no axis is said") {
   for (const bool axis : {false, true}) {
     auto model = ModelBuilder(13)
