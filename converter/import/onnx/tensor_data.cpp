@@ -207,6 +207,14 @@ Result<DType> DTypeFromOnnx(int element_type) {
   }
 }
 
+Result<DType> DTypeFromOnnxName(const std::string& element_type) {
+  TensorProto::DataType type{};
+  if (!TensorProto::DataType_Parse(element_type, &type)) {
+    return InputError("element type '{}' is not known", element_type);
+  }
+  return DTypeFromOnnx(type);
+}
+
 Status CheckTensor(const TensorProto& tensor, const fs::path& folder) {
   TENON_ASSIGN_OR_RETURN(const TensorType type, TypeOf(tensor));
   if (tensor.data_location() == TensorProto::EXTERNAL) {

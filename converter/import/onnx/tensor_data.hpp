@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -41,6 +42,8 @@ struct TensorPlace {
 /// The DType of an ONNX element type (TensorProto.DataType). Errors: strings, complex numbers and
 /// anything newer than those.
 [[nodiscard]] Result<DType> DTypeFromOnnx(int element_type);
+/// The same of its name, "INT32" say.
+[[nodiscard]] Result<DType> DTypeFromOnnxName(const std::string& element_type);
 
 /// Checks dtype, dims and the size of the data, without copying it. Nothing is allocated before
 /// the file has been seen to hold as many bytes as the dims ask for.

@@ -132,8 +132,16 @@ Status LowerThresholdedRelu(Lowering& node) {
   return node.Emit(OpKind::kSelect, {above, x, zero}, Attributes(), 0).status();
 }
 
-// max(0, x) + min(0, alpha * (exp(x / alpha) - 1)) = relu(x) + alpha * min(0, elu(x / alpha)),
-// written so that positive x pass unchanged.
+/// exp(x) - 1. Where x is known to be negative, or what positive ones give does not matter, elu is
+/// the same with more digits near 0.
+Result<TensorId> ExpMinusOne(Lowering& node, TensorId x, bool negative) {
+  if (negative) return node.Unary(x, {UnaryFunction::kElu, 1.0F, 0.0F});
+  TENON_ASSIGN_OR_RETURN(const TensorId exp, node.Unary(x, {UnaryFunction::kExp, 0.0F, 0.0F}));
+  TENON_ASSIGN_OR_RETURN(const TensorId one, node.Scalar("one", node.DTypeOf(x), 1.0));
+  return node.Binary(BinaryFunction::kSub, exp, one);
+}
+
+// max(0, x) + min(0, alpha * (exp(x / alpha) - 1)), written so that positive x pass unchanged.
 Status LowerCelu(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
   const float alpha = node.Float("alpha", 1.0F);
@@ -142,8 +150,8 @@ Status LowerCelu(Lowering& node) {
   const DType dtype = node.DTypeOf(x);
   TENON_ASSIGN_OR_RETURN(const TensorId divisor, node.Scalar("alpha", dtype, alpha));
   TENON_ASSIGN_OR_RETURN(const TensorId scaled, node.Binary(BinaryFunction::kDiv, x, divisor));
-  TENON_ASSIGN_OR_RETURN(const TensorId elu, node.Unary(scaled, {UnaryFunction::kElu, 1.0F, 0.0F}));
-  TENON_ASSIGN_OR_RETURN(const TensorId product, node.Binary(BinaryFunction::kMul, elu, divisor));
+  TENON_ASSIGN_OR_RETURN(const TensorId less, ExpMinusOne(node, scaled, alpha > 0.0F));
+  TENON_ASSIGN_OR_RETURN(const TensorId product, node.Binary(BinaryFunction::kMul, less, divisor));
   TENON_ASSIGN_OR_RETURN(const TensorId zero, node.Scalar("zero", dtype, 0.0));
   TENON_ASSIGN_OR_RETURN(const TensorId negative, node.Binary(BinaryFunction::kMin, product, zero));
   TENON_ASSIGN_OR_RETURN(const TensorId positive,
@@ -166,7 +174,10 @@ Status LowerCast(Lowering& node) {
     TENON_ASSIGN_OR_RETURN(const TensorId like, node.Input(1));
     return node.Cast(x, node.DTypeOf(like), 0).status();
   }
-  TENON_ASSIGN_OR_RETURN(const DType to, DTypeFromOnnx(node.Int32("to", 0)));
+  constexpr int kNumberSince = 6;  // before, the name of the type
+  TENON_ASSIGN_OR_RETURN(const DType to, node.opset() < kNumberSince
+                                             ? DTypeFromOnnxName(node.Text("to", ""))
+                                             : DTypeFromOnnx(node.Int32("to", 0)));
   return node.Cast(x, to, 0).status();
 }
 

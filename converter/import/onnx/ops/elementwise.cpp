@@ -1,6 +1,9 @@
 // Functions of two and more tensors, element by element, with NumPy broadcasting.
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
+#include "converter/import/onnx/ops/indexing.hpp"
 #include "converter/import/onnx/ops/ops.hpp"
 
 namespace tenon::converter {
@@ -50,6 +53,19 @@ Status LowerBinary(Lowering& node) {
   return node.Binary(function, x, y, 0).status();
 }
 
+/// The exponent as numbers of an integer type, if it is a constant of which each is one; else
+/// kNone.
+Result<TensorId> WholeExponent(Lowering& node, TensorId exponent, DType dtype) {
+  if (!node.graph().tensor(exponent).IsConstant()) return kNone;
+  TENON_ASSIGN_OR_RETURN(const std::vector<double> values, node.ConstantDoubles(exponent));
+  // Fits every integer type; powers beyond are seldom numbers of one.
+  const bool whole = std::all_of(values.begin(), values.end(), [](double value) {
+    return value >= 0 && value < 128 && std::trunc(value) == value;
+  });
+  if (!whole) return kNone;
+  return node.Constant("exponent", dtype, node.ShapeOf(exponent), values);
+}
+
 // Base and exponent may differ in type (opset 12); the result has the base's.
 Status LowerPow(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(TensorId base, node.Input(0));
@@ -59,7 +75,10 @@ Status LowerPow(Lowering& node) {
     TENON_ASSIGN_OR_RETURN(exponent, node.Cast(exponent, result));
     return node.Binary(BinaryFunction::kPow, base, exponent, 0).status();
   }
-  TENON_ASSIGN_OR_RETURN(base, node.Cast(base, node.DTypeOf(exponent)));
+  TENON_ASSIGN_OR_RETURN(const TensorId whole, WholeExponent(node, exponent, result));
+  if (whole != kNone) return node.Binary(BinaryFunction::kPow, base, whole, 0).status();
+  TENON_ASSIGN_OR_RETURN(base, node.Cast(base, DType::kF64));
+  TENON_ASSIGN_OR_RETURN(exponent, node.Cast(exponent, DType::kF64));
   TENON_ASSIGN_OR_RETURN(const TensorId power, node.Binary(BinaryFunction::kPow, base, exponent));
   return node.Cast(power, result, 0).status();
 }
@@ -133,10 +152,19 @@ Status LowerIsInf(Lowering& node) {
   return node.Binary(BinaryFunction::kEqual, x, bound, 0).status();
 }
 
+/// The floats in which a function of an integer tensor is computed: they hold its numbers, those of
+/// 64 bits up to 2^53.
+DType FloatsFor(DType dtype) {
+  if (IsFloat(dtype)) return dtype;
+  return DTypeBytes(dtype) <= 2 ? DType::kF32 : DType::kF64;
+}
+
 // x < -lambda ? x + bias : (x > lambda ? x - bias : 0)
 Status LowerShrink(Lowering& node) {
-  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
-  const DType dtype = node.DTypeOf(x);
+  TENON_ASSIGN_OR_RETURN(TensorId x, node.Input(0));
+  const DType result = node.DTypeOf(x);
+  const DType dtype = FloatsFor(result);
+  TENON_ASSIGN_OR_RETURN(x, node.Cast(x, dtype));
   const float lambda = node.Float("lambd", 0.5F);
   TENON_ASSIGN_OR_RETURN(const TensorId bias, node.Scalar("bias", dtype, node.Float("bias", 0.0F)));
   TENON_ASSIGN_OR_RETURN(const TensorId low, node.Scalar("low", dtype, -lambda));
@@ -146,9 +174,10 @@ Status LowerShrink(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId above, node.Binary(BinaryFunction::kGreater, x, high));
   TENON_ASSIGN_OR_RETURN(const TensorId raised, node.Binary(BinaryFunction::kAdd, x, bias));
   TENON_ASSIGN_OR_RETURN(const TensorId lowered, node.Binary(BinaryFunction::kSub, x, bias));
-  TENON_ASSIGN_OR_RETURN(const TensorId upper,
-                         node.Emit(OpKind::kSelect, {above, lowered, zero}, Attributes()));
-  return node.Emit(OpKind::kSelect, {below, raised, upper}, Attributes(), 0).status();
+  TENON_ASSIGN_OR_RETURN(const TensorId upper, Select(node, above, lowered, zero));
+  if (dtype == result) return Select(node, below, raised, upper, 0).status();
+  TENON_ASSIGN_OR_RETURN(const TensorId shrunk, Select(node, below, raised, upper));
+  return node.Cast(shrunk, result, 0).status();
 }
 
 Status LowerWhere(Lowering& node) {

@@ -75,8 +75,10 @@ struct Axis {
 };
 
 /// Coordinates in [-1, 1] as places of pixels; with a padding that goes by coordinates, those
-/// beyond the image brought back.
-Result<TensorId> PlacesOf(Lowering& node, const Axis& axis, TensorId coordinate, bool nearest) {
+/// beyond the image brought back. With cubic the border goes by the pixels that count (Inside), as
+/// PyTorch and ONNX Runtime have it; ONNX's reference brings coordinates back there too.
+Result<TensorId> PlacesOf(Lowering& node, const Axis& axis, TensorId coordinate,
+                          const std::string& mode) {
   Points points(node);
   const double scale = static_cast<double>(axis.align_corners ? axis.size - 1 : axis.size) / 2.0;
   TENON_ASSIGN_OR_RETURN(TensorId x, points.With(kAdd, coordinate, 1));
@@ -84,20 +86,12 @@ Result<TensorId> PlacesOf(Lowering& node, const Axis& axis, TensorId coordinate,
   if (!axis.align_corners) {
     TENON_ASSIGN_OR_RETURN(x, points.With(kSub, x, 0.5));
   }
-  if (nearest) {
+  if (mode == "nearest") {
     TENON_ASSIGN_OR_RETURN(x, points.Apply(UnaryFunction::kRound, x));
   }
   if (axis.padding == Padding::kReflection) return points.Reflect(x, axis.Low(), axis.High());
-  if (axis.padding == Padding::kZeros) return x;
-  // Within half a pixel of the border the neighbours alone are clamped.
-  TENON_ASSIGN_OR_RETURN(const TensorId low, points.Number(axis.Low()));
-  TENON_ASSIGN_OR_RETURN(const TensorId high, points.Number(axis.High()));
-  TENON_ASSIGN_OR_RETURN(const TensorId clamped, points.Apply(UnaryFunction::kClip, x, 0.0F,
-                                                              static_cast<float>(axis.size - 1)));
-  TENON_ASSIGN_OR_RETURN(const TensorId under, node.Binary(BinaryFunction::kLess, x, low));
-  TENON_ASSIGN_OR_RETURN(const TensorId over, node.Binary(BinaryFunction::kGreater, x, high));
-  TENON_ASSIGN_OR_RETURN(const TensorId outside, node.Binary(BinaryFunction::kOr, under, over));
-  return Select(node, outside, clamped, x);
+  if (axis.padding == Padding::kZeros || mode == "cubic") return x;
+  return points.Apply(UnaryFunction::kClip, x, 0.0F, static_cast<float>(axis.size - 1));
 }
 
 /// A pixel's whole-numbered place, brought into the image; its weight becomes 0 where it was
@@ -139,7 +133,7 @@ Result<std::vector<Tap>> TapsOf(Lowering& node, const Axis& axis, TensorId coord
                                 const std::string& mode) {
   Points points(node);
   const bool nearest = mode == "nearest";
-  TENON_ASSIGN_OR_RETURN(const TensorId x, PlacesOf(node, axis, coordinate, nearest));
+  TENON_ASSIGN_OR_RETURN(const TensorId x, PlacesOf(node, axis, coordinate, mode));
   TENON_ASSIGN_OR_RETURN(const TensorId below,
                          points.Apply(nearest ? UnaryFunction::kRound : UnaryFunction::kFloor, x));
   TENON_ASSIGN_OR_RETURN(const TensorId fraction, node.Binary(kSub, x, below));

@@ -143,6 +143,17 @@ Status LowerInstanceNormalization(Lowering& node) {
   return NormaliseChannels(node, parts, inputs[1], inputs[2]);
 }
 
+/// (x - mean) / deviation in x's own type; `parts`, from which it comes, are in `stash`.
+Result<TensorId> NormaliseStashed(Lowering& node, TensorId x, const std::vector<int32_t>& axes,
+                                  DType stash, Normalised& parts) {
+  const DType dtype = node.DTypeOf(x);
+  TENON_ASSIGN_OR_RETURN(const TensorId stashed, node.Cast(x, stash));
+  TENON_ASSIGN_OR_RETURN(parts, Statistics(node, stashed, axes, node.Float("epsilon", 1e-5F)));
+  TENON_ASSIGN_OR_RETURN(const TensorId y,
+                         node.Binary(BinaryFunction::kDiv, parts.centred, parts.deviation));
+  return node.Cast(y, dtype);
+}
+
 // Channels in groups, each normalised as one; scale and bias are per group before opset 21, per
 // channel since.
 Status LowerGroupNormalization(Lowering& node) {
@@ -157,10 +168,12 @@ Status LowerGroupNormalization(Lowering& node) {
   const int64_t rest = x.Elements() / (int64_t{x[0]} * x[1]);
   TENON_ASSIGN_OR_RETURN(const TensorId grouped,
                          node.Reshape(inputs[0], {x[0], groups, channels, rest}));
-  TENON_ASSIGN_OR_RETURN(const Normalised parts,
-                         Statistics(node, grouped, {2, 3}, node.Float("epsilon", 1e-5F)));
-  TENON_ASSIGN_OR_RETURN(TensorId y,
-                         node.Binary(BinaryFunction::kDiv, parts.centred, parts.deviation));
+  DType stash = node.DTypeOf(grouped);
+  if (node.opset() >= 21) {
+    TENON_ASSIGN_OR_RETURN(stash, DTypeFromOnnx(node.Int32("stash_type", 1)));
+  }
+  Normalised parts{};
+  TENON_ASSIGN_OR_RETURN(TensorId y, NormaliseStashed(node, grouped, {2, 3}, stash, parts));
   TensorId parameters[2];
   for (int i = 0; i < 2; ++i) {
     const TensorId given = inputs[static_cast<size_t>(i) + 1];
@@ -178,22 +191,17 @@ Status LowerGroupNormalization(Lowering& node) {
 Status LowerLayerNormalization(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
   TENON_ASSIGN_OR_RETURN(const TensorId scale, node.Input(1));
-  const DType dtype = node.DTypeOf(x);
   const Shape shape = node.ShapeOf(x);
   TENON_ASSIGN_OR_RETURN(const int32_t axis, node.Axis(node.Int("axis", -1), shape.rank));
   TENON_ASSIGN_OR_RETURN(const DType stash, DTypeFromOnnx(node.Int32("stash_type", 1)));
-  TENON_ASSIGN_OR_RETURN(const TensorId stashed, node.Cast(x, stash));
-  TENON_ASSIGN_OR_RETURN(
-      const Normalised parts,
-      Statistics(node, stashed, AxisRange(axis, shape.rank), node.Float("epsilon", 1e-5F)));
+  Normalised parts{};
+  TENON_ASSIGN_OR_RETURN(const TensorId y,
+                         NormaliseStashed(node, x, AxisRange(axis, shape.rank), stash, parts));
   if (node.OutputUsed(1)) node.Alias(1, parts.mean);
   if (node.OutputUsed(2)) {
     TENON_RETURN_IF_ERROR(
         node.Unary(parts.deviation, {UnaryFunction::kReciprocal, 0.0F, 0.0F}, 2).status());
   }
-  TENON_ASSIGN_OR_RETURN(TensorId y,
-                         node.Binary(BinaryFunction::kDiv, parts.centred, parts.deviation));
-  TENON_ASSIGN_OR_RETURN(y, node.Cast(y, dtype));
   TensorId bias = kNone;
   if (node.HasInput(2)) {
     TENON_ASSIGN_OR_RETURN(bias, node.Input(2));

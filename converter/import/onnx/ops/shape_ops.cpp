@@ -1,5 +1,6 @@
 // Operators that move or rename elements without computing.
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <numeric>
 #include <set>
@@ -183,12 +184,28 @@ Status LowerExpand(Lowering& node) {
   return node.Expand(x, to, 0).status();
 }
 
+/// How often each dimension is repeated. Before opset 6 one number, and its axis, which are of x's
+/// type.
+Result<Dims> ReadRepeats(Lowering& node, int32_t rank) {
+  TENON_ASSIGN_OR_RETURN(const TensorId input, node.Input(1));
+  if (node.opset() >= 6) return node.ConstantInts(input);
+  TENON_ASSIGN_OR_RETURN(const TensorId axis_input, node.Input(2));
+  TENON_ASSIGN_OR_RETURN(const std::vector<double> tiles, node.ConstantDoubles(input));
+  TENON_ASSIGN_OR_RETURN(const std::vector<double> axes, node.ConstantDoubles(axis_input));
+  const auto is_count = [](double value) { return value >= 0 && value <= INT32_MAX; };
+  if (tiles.size() != 1 || axes.size() != 1 || !is_count(tiles[0]) || !is_count(axes[0])) {
+    return InputError("tiles and axis must be one number each, and not negative");
+  }
+  TENON_ASSIGN_OR_RETURN(const int32_t axis, node.Axis(static_cast<int64_t>(axes[0]), rank));
+  Dims repeats(static_cast<size_t>(rank), 1);
+  repeats[static_cast<size_t>(axis)] = static_cast<int64_t>(tiles[0]);
+  return repeats;
+}
+
 // Each axis in turn: [before, axis and all after] is repeated as [before, repeats, axis ...].
 Status LowerTile(Lowering& node) {
-  if (node.opset() < 6) return InputError("this form, of before opset 6, is not supported");
   TENON_ASSIGN_OR_RETURN(TensorId x, node.Input(0));
-  TENON_ASSIGN_OR_RETURN(const TensorId input, node.Input(1));
-  TENON_ASSIGN_OR_RETURN(const Dims repeats, node.ConstantInts(input));
+  TENON_ASSIGN_OR_RETURN(const Dims repeats, ReadRepeats(node, node.ShapeOf(x).rank));
   Dims dims = DimsOf(node.ShapeOf(x));
   if (repeats.size() != dims.size()) {
     return InputError("{} repeats for {} dimensions", repeats.size(), dims.size());

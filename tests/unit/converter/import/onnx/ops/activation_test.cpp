@@ -1,7 +1,7 @@
 // Functions of one tensor: the graphs that ONNX nodes become.
 #include <doctest/doctest.h>
 
-#include "tests/unit/converter/import/onnx/model_builder.hpp"
+#include "tests/unit/converter/import/onnx/run_model.hpp"
 
 namespace tenon::converter::test {
 
@@ -166,6 +166,21 @@ TEST_CASE("Celu: with alpha 1 is Elu") {
 
   CHECK(model.Text() == R"(input %x: f32[2,3]
 %y: f32[2,3] = unary(%x) {function=elu, a=1} "n"
+output %y
+)");
+}
+
+TEST_CASE("Celu: a negative alpha bends what is negative upwards") {
+  const auto model =
+      ModelBuilder(13).Input("x", {7}).Node("Celu", {"x"}, {"y"}).Set("alpha", -0.5F).Output("y");
+  CheckClose(Run(model, {{-2, -0.6118F, -1e-3F, 0, 1e-3F, 0.7F, 3}}),
+             {-26.799074F, -1.1997018F, -0.0010010004F, 0, 1e-3F, 0.7F, 3});
+}
+
+TEST_CASE("Cast: before opset 6 names the type") {
+  auto model = ModelBuilder(5).Input("x", {2}).Node("Cast", {"x"}, {"y"}).Set("to", "INT32");
+  CHECK(model.Output("y", onnx::TensorProto::INT32).Text() == R"(input %x: f32[2]
+%y: i32[2] = cast(%x) {to=i32} "n"
 output %y
 )");
 }

@@ -172,6 +172,52 @@ TEST_CASE("Integers that no kernel computes with are computed in more bits") {
         std::vector<uint64_t>{5, 3});
 }
 
+namespace {
+
+/// Powers of integers of `type` by an exponent of floats, which is a constant or not.
+template <typename T>
+std::vector<T> Powers(int type, const Floats& x, float exponent, bool constant) {
+  auto model = ModelBuilder(13).Input("a", {static_cast<int64_t>(x.size())});
+  if (constant) {
+    model.Floats("e", {}, {exponent});
+  } else {
+    model.Input("e", {});
+  }
+  model.Node("Cast", {"a"}, {"x"}, "cast").Set("to", type);
+  model.Node("Pow", {"x", "e"}, {"y"}).Output("y", type);
+  return constant ? Run<T>(model, {x}) : Run<T>(model, {x, {exponent}});
+}
+
+}  // namespace
+
+TEST_CASE("Pow: of integers by floats is as exact as f64, by whole constants as integers") {
+  for (const bool constant : {true, false}) {
+    CHECK(Powers<int32_t>(TensorProto::INT32, {10001, -7, 0}, 2, constant) ==
+          std::vector<int32_t>{100020001, 49, 0});
+    CHECK(Powers<int32_t>(TensorProto::INT32, {10001, 4, 9}, 1.5F, constant) ==
+          std::vector<int32_t>{1000150, 8, 27});
+    CHECK(Powers<int32_t>(TensorProto::INT32, {2, 1, -1}, -1, constant) ==
+          std::vector<int32_t>{0, 1, -1});
+    CHECK(Powers<uint8_t>(TensorProto::UINT8, {3, 1}, 4, constant) == std::vector<uint8_t>{81, 1});
+  }
+  // More digits than f64 has.
+  CHECK(Powers<int64_t>(TensorProto::INT64, {1000003}, 3, true) ==
+        std::vector<int64_t>{1000009000027000027});
+}
+
+TEST_CASE("Shrink: of integers compares and shifts in floats") {
+  const auto shrunk = [](int type, const Floats& x, float lambda, float bias) {
+    auto model = ModelBuilder(13).Input("a", {static_cast<int64_t>(x.size())});
+    model.Node("Cast", {"a"}, {"x"}, "cast").Set("to", type);
+    model.Node("Shrink", {"x"}, {"z"}).Set("lambd", lambda).Set("bias", bias);
+    model.Node("Cast", {"z"}, {"y"}, "back").Set("to", TensorProto::FLOAT);
+    return Run(model.Output("y"), {x});
+  };
+  CHECK(shrunk(TensorProto::UINT8, {0, 1, 2, 3, 200}, 1.5F, 1) == Floats{0, 0, 1, 2, 199});
+  CHECK(shrunk(TensorProto::INT32, {0, 1, 2, 3, -200}, 1.5F, 1.5F) == Floats{0, 0, 0, 1, -198});
+  CHECK(shrunk(TensorProto::INT8, {0, 1, 2, 3, -100}, -1.5F, 0.5F) == Floats{0, 1, 1, 2, -99});
+}
+
 TEST_CASE("BitShift: wide shifts of 16 and 32 bits leave nothing") {
   CHECK(OfType<uint16_t>(TensorProto::UINT16, "BitShift", {3, 3, 3}, {2, 15, 16}, "LEFT") ==
         std::vector<uint16_t>{12, 32768, 0});

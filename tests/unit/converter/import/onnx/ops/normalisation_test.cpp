@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "tests/unit/converter/import/onnx/evaluate.hpp"
-#include "tests/unit/converter/import/onnx/model_builder.hpp"
+#include "tests/unit/converter/import/onnx/run_model.hpp"
 
 namespace tenon::converter::test {
 
@@ -106,6 +106,18 @@ const %b/reshaped: f32[2,1,1] = [1, 2]
 %y: f32[1,2,6,6] = binary(%n/binary_5, %b/reshaped) "n"
 output %y
 )");
+}
+
+TEST_CASE("GroupNormalization: may say the type of its statistics since opset 21") {
+  const auto model = ModelBuilder(21)
+                         .Input("x", {1, 2, 2})
+                         .Floats("s", {2}, {1, 2})
+                         .Floats("b", {2}, {0, 1})
+                         .Node("GroupNormalization", {"x", "s", "b"}, {"y"})
+                         .Set("num_groups", 1)
+                         .Set("stash_type", 1)
+                         .Output("y");
+  CheckClose(Run(model, {{1, 2, 3, 6}}), {-1.0690434F, -0.5345217F, 1.0F, 4.2071304F});
 }
 
 TEST_CASE("LayerNormalization: reduces over the last dimensions") {

@@ -1,7 +1,7 @@
 // Operators that move elements: the graphs that ONNX nodes become.
 #include <doctest/doctest.h>
 
-#include "tests/unit/converter/import/onnx/model_builder.hpp"
+#include "tests/unit/converter/import/onnx/run_model.hpp"
 
 namespace tenon::converter::test {
 
@@ -196,6 +196,16 @@ TEST_CASE("Tile: repeats by expanding") {
 %y: f32[2,6] = reshape(%n/expand) {dims=[2,6]} "n"
 output %y
 )");
+}
+
+TEST_CASE("Tile: before opset 6 repeats one dimension") {
+  const auto model = ModelBuilder(5)
+                         .Input("x", {2, 2})
+                         .Floats("tiles", {}, {2})
+                         .Floats("axis", {}, {1})
+                         .Node("Tile", {"x", "tiles", "axis"}, {"y"})
+                         .Output("y");
+  CheckClose(Run(model, {{1, 2, 3, 4}}), {1, 2, 1, 2, 3, 4, 3, 4});
 }
 
 TEST_CASE("DepthToSpace: depth first") {
