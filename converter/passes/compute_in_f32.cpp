@@ -41,6 +41,24 @@ bool IsCastOutput(const Graph& graph, TensorId id) {
          IsCast(graph, graph.tensor(id).producer);
 }
 
+/// Returns true if an op makes or reads the numbers of another dtype, or moves them.
+bool ComputesNothing(const Graph& graph, OpId id) {
+  return id != kNone && (IsCast(graph, id) || TraitsOf(graph.op(id).kind).moves_elements);
+}
+
+/// Returns true if f16 is in the graph only to round to it: the numbers are cast to it and back,
+/// and nothing else is done with them. A model of float16 has inputs or weights of it, or computes.
+bool OnlyRounds(const Graph& graph) {
+  for (const TensorId id : graph.Tensors()) {
+    if (!IsHalf(graph, id)) continue;
+    if (!ComputesNothing(graph, graph.tensor(id).producer)) return false;
+    for (const OpId reader : graph.Consumers(id)) {
+      if (!ComputesNothing(graph, reader)) return false;
+    }
+  }
+  return true;
+}
+
 /// Inserts a cast between f16 inputs and their readers that are not casts.
 Status CastInputs(Graph& graph, PassReport& report) {
   const std::vector<OpId> order = graph.OpOrder();
@@ -105,6 +123,7 @@ Status CastOutputs(Graph& graph, const std::vector<bool>& was_half) {
 }  // namespace
 
 Status ComputeInF32(Graph& graph, PassContext& context) {
+  if (OnlyRounds(graph)) return {};
   if (HasHalfWeights(graph)) graph.weights = kFrom;
   std::vector<bool> output_is_half;
   for (const Graph::Port& port : graph.outputs()) {

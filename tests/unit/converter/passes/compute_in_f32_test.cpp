@@ -44,6 +44,18 @@ output %j
 )");
 }
 
+TEST_CASE("ComputeInF32: casts that only round to f16 stay") {
+  const char* text = R"(input %x: f32[4]
+%h: f16[4] = cast(%x) {to=f16}
+%m: f16[2,2] = reshape(%h) {dims=[2,2]}
+%y: f32[2,2] = cast(%m)
+output %y
+)";
+  const PassResult result = RunOn(kPass, text);
+  CHECK(result.text == text);
+  CHECK(result.report.changed == 0);
+}
+
 TEST_CASE("ComputeInF32: the graph remembers that weights were f16") {
   const auto weights_of = [](const char* text) {
     Graph graph = ParsedForTest(text);
