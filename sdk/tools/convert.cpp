@@ -9,6 +9,7 @@
 #include "sdk/tools/convert_options.hpp"
 #include "sdk/tools/convert_outputs.hpp"
 #include "sdk/tools/files.hpp"
+#include "sdk/tools/needed_options.hpp"
 #include "sdk/tools/output_names.hpp"
 #include "sdk/tools/report.hpp"
 #include "sdk/tools/temporary_folder.hpp"
@@ -120,7 +121,10 @@ void AddConvert(CLI::App& app) {
   const auto options = std::make_shared<ConvertCommand>();
   CLI::App* command = app.add_subcommand("convert", "Compiles a model into a plan for a board.");
   AddConvertOptions(*command, *options);
-  command->callback([options] { Run(*options); });
+  command->callback([command, options] {
+    CheckNeededOptions(*command, *options);
+    Run(*options);
+  });
 }
 
 }  // namespace tenon::tool

@@ -80,30 +80,28 @@ void ApplyMappingOptions(const ConvertCommand& options, ConvertRequest& request)
   record("balance", options.balance);
 }
 
-/// Takes the option's value, and notes that it is of use with measured orders only.
-template <typename T>
-CLI::Option* AddMeasureOption(CLI::App& command, ConvertCommand& options, const std::string& name,
-                              T& value, const std::string& description) {
-  return command.add_option(name, value, description)
-      ->each([&options, name](const std::string&) { options.only_measured = name; })
-      ->group("Methods");
-}
-
 void AddMeasureOptions(CLI::App& command, ConvertCommand& options) {
   const CLI::Validator not_empty(
       [](const std::string& text) { return std::string(text.empty() ? "is empty" : ""); }, "");
-  AddMeasureOption(command, options, "--target", options.target.command,
-                   "COMMAND that runs 'tenon' on the target, for --order=measured: a shell adds "
-                   "'bench PLAN --json /dev/stdout ...' to it; without, this machine is measured")
-      ->check(not_empty);
-  AddMeasureOption(command, options, "--target-timeout", options.target.timeout_seconds,
-                   "Seconds after which a run of the target's command is ended")
+  constexpr const char* kGroup = "Methods";
+  command
+      .add_option("--target", options.target.command,
+                  "COMMAND that runs 'tenon' on the target, for --order=measured: a shell adds "
+                  "'bench PLAN --json /dev/stdout ...' to it; without, this machine is measured")
+      ->check(not_empty)
+      ->group(kGroup);
+  command
+      .add_option("--target-timeout", options.target.timeout_seconds,
+                  "Seconds after which a run of the target's command is ended")
       ->check(Between(0.001, 1e6))
-      ->capture_default_str();
-  AddMeasureOption(command, options, "--measure-orders", options.request.measured.orders,
-                   "Orders to measure: the search's, the model's own, the rest at random")
+      ->capture_default_str()
+      ->group(kGroup);
+  command
+      .add_option("--measure-orders", options.request.measured.orders,
+                  "Orders to measure: the search's, the model's own, the rest at random")
       ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
+      ->capture_default_str()
+      ->group(kGroup);
 }
 
 /// About several backends, threads and devices.
@@ -197,10 +195,6 @@ void AddMappingOptions(CLI::App& command, ConvertCommand& options) {
 }  // namespace
 
 ConvertRequest ToRequest(const ConvertCommand& options) {
-  const bool measured = options.order == "measured";
-  if (!measured && !options.only_measured.empty()) {
-    Fail(kUsage, "{} needs --order=measured", options.only_measured);
-  }
   ConvertRequest request = options.request;
   const auto record = [&](const char* name, std::string value) {
     request.recorded.emplace_back(name, std::move(value));
@@ -264,7 +258,7 @@ ConvertRequest ToRequest(const ConvertCommand& options) {
   ApplyMappingOptions(options, request);
   ApplyQuantizeOptions(options.quantize, request);
   record("order", options.order);
-  if (measured) {
+  if (options.order == "measured") {
     // Not the command itself: it names machines and people.
     record("target", options.target.command.empty() ? "here" : "command");
     record("measure-orders", std::to_string(request.measured.orders));

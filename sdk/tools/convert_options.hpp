@@ -40,7 +40,6 @@ struct ConvertCommand {
   std::string channels = "auto";
   QuantizeCommand quantize;
   TargetOptions target;
-  std::string only_measured;  ///< an option that was given and needs --order=measured
   std::string json;
   std::string report;
   bool verbose = false;

@@ -65,6 +65,16 @@ class Messages(cli_test.CliTest):
     def refuses_file(self, call, name):
         return self.fails(3, *[part.format(name) for part in call])
 
+    def test_an_option_that_would_change_nothing_is_a_usage_error_that_says_what_it_needs(self):
+        for option, value, needs in [
+                ("--quantize-snr", "99", "--quantize=int8"), ("--quantize-ranges", "mse", "--quantize=int8"),
+                ("--quantize-keep", "y", "--quantize=int8"), ("--calibration", ".", "--quantize=int8"),
+                ("--channels", "3", "--parallel=pipeline"), ("--balance", "off", "--parallel=pipeline"),
+                ("--rows-per-call", "4", "--threads")]:
+            error = self.fails(2, "convert", "ok.onnx", "-o", "y.tenon", *BOARD, option, value)
+            self.assertIn(f"{option} needs {needs}", error)
+        self.done("convert", "ok.onnx", "-o", "y.tenon", *BOARD, "--channels", "3", "--objective=throughput")
+
     def test_numbers_that_cannot_be_are_answered_with_those_that_can(self):
         for option, value, words in [("--threads", "1025", "--threads 1025: give 1 to 1024"),
                                      ("--batch", "1.5", "--batch = 1.5 is no number, or not a whole one"),
