@@ -119,8 +119,10 @@ Status LowerRange(Lowering& node) {
 }
 
 constexpr LoweringRow kRows[] = {
-    {"Constant", LowerConstant}, {"ConstantOfShape", LowerConstantOfShape},
-    {"Range", LowerRange},       {"Shape", LowerShape},
+    {"Constant", LowerConstant},
+    {"ConstantOfShape", LowerConstantOfShape},
+    {"Range", LowerRange, {}, "its inputs constant"},
+    {"Shape", LowerShape},
     {"Size", LowerSize},
 };
 

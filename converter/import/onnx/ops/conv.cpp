@@ -27,7 +27,7 @@ Status LowerConv(Lowering& node) {
 }
 
 constexpr LoweringRow kRows[] = {
-    {"Conv", LowerConv},
+    {"Conv", LowerConv, {}, kProductLimits},
 };
 
 }  // namespace

@@ -125,7 +125,7 @@ Status LowerConvTranspose(Lowering& node) {
 }
 
 constexpr LoweringRow kRows[] = {
-    {"ConvTranspose", LowerConvTranspose, {}, "one or two spatial dimensions"},
+    {"ConvTranspose", LowerConvTranspose, {}, "f32 and f16; one or two spatial dimensions"},
 };
 
 }  // namespace

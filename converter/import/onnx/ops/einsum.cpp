@@ -213,7 +213,11 @@ Status LowerEinsum(Lowering& node) {
 }
 
 constexpr LoweringRow kRows[] = {
-    {"Einsum", LowerEinsum, {}, "dimensions of a letter equal, not broadcast"},
+    {"Einsum",
+     LowerEinsum,
+     {},
+     "products of f32 and f16; dimensions of a letter equal, not broadcast; no letter twice in the "
+     "output"},
 };
 
 }  // namespace

@@ -55,8 +55,8 @@ Status LowerMatMul(Lowering& node) {
 }
 
 constexpr LoweringRow kRows[] = {
-    {"Gemm", LowerGemm},
-    {"MatMul", LowerMatMul},
+    {"Gemm", LowerGemm, {}, kProductLimits},
+    {"MatMul", LowerMatMul, {}, kProductLimits},
 };
 
 }  // namespace

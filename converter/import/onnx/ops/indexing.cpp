@@ -120,7 +120,7 @@ Status LowerReverseSequence(Lowering& node) {
   std::vector<double> places(static_cast<size_t>(shape[0]) * static_cast<size_t>(shape[1]));
   for (int64_t b = 0; b < shape[batch]; ++b) {
     const int64_t length = lengths[static_cast<size_t>(b)];
-    if (length < 1 || length > shape[time]) return InputError("length {} is out of range", length);
+    if (length < 0 || length > shape[time]) return InputError("length {} is out of range", length);
     for (int64_t t = 0; t < shape[time]; ++t) {
       const int64_t from = t < length ? length - 1 - t : t;
       const auto place = [&](int64_t at) {

@@ -142,9 +142,12 @@ Status LowerEyeLike(Lowering& node) {
   return node.ConstantOutput(0, std::move(data));
 }
 
+constexpr std::string_view kArgumentLimits =
+    "f32, f16, f64, i8, u8, i32 and i64; NaN counts as the largest";
+
 constexpr LoweringRow kRows[] = {
-    {"ArgMax", LowerArgument, {}, "NaN counts as the largest"},
-    {"ArgMin", LowerArgument, {}, "NaN counts as the largest"},
+    {"ArgMax", LowerArgument, {}, kArgumentLimits},
+    {"ArgMin", LowerArgument, {}, kArgumentLimits},
     {"EyeLike", LowerEyeLike},
     {"Hardmax", LowerHardmax},
     {"Trilu", LowerTrilu, {}, "k constant"},

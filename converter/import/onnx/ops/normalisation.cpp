@@ -256,10 +256,13 @@ Status LowerSoftmax(Lowering& node) {
 }
 
 constexpr LoweringRow kRows[] = {
-    {"BatchNormalization", LowerBatchNormalization},
+    {"BatchNormalization",
+     LowerBatchNormalization,
+     {},
+     "parameters constant but in training_mode; spatial 1"},
     {"GroupNormalization", LowerGroupNormalization},
     {"InstanceNormalization", LowerInstanceNormalization},
-    {"LRN", LowerLrn},
+    {"LRN", LowerLrn, {}, "f32 and f16"},
     {"LayerNormalization", LowerLayerNormalization},
     {"LogSoftmax", LowerSoftmax},
     {"LpNormalization", LowerLpNormalization},

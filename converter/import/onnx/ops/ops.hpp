@@ -38,14 +38,17 @@ extern const Span<const LoweringRow> kTrigonometryLowerings;
 extern const Span<const LoweringRow> kRecurrentLowerings;
 extern const Span<const LoweringRow> kControlFlowLowerings;
 
-/// A row for each of `operators`, which have an `op_type` and are all lowered by one function; then
-/// the `others`.
+/// A row for each of `operators`, which have an `op_type`, maybe `limits`, and are all lowered by
+/// one function; then the `others`.
 template <typename Operator, size_t N, size_t M>
 [[nodiscard]] constexpr std::array<LoweringRow, N + M> RowsOf(const Operator (&operators)[N],
                                                               LoweringFunction lower,
                                                               const LoweringRow (&others)[M]) {
   std::array<LoweringRow, N + M> rows{};
-  for (size_t i = 0; i < N; ++i) rows[i] = {operators[i].op_type, lower};
+  for (size_t i = 0; i < N; ++i) {
+    rows[i] = {operators[i].op_type, lower};
+    if constexpr (requires { operators[i].limits; }) rows[i].limits = operators[i].limits;
+  }
   for (size_t i = 0; i < M; ++i) rows[N + i] = others[i];
   return rows;
 }
@@ -57,6 +60,9 @@ template <size_t N>
 }
 
 // What the lowerings of matrix products share.
+
+/// Of these, of convolutions and of average pools.
+inline constexpr std::string_view kProductLimits = "f32 and f16";
 
 /// NumPy's matmul of the first two inputs with `kind` (matmul or quantized_matmul, untransposed): a
 /// vector on the left is a row, on the right a column, and the dimension that this adds is dropped

@@ -34,7 +34,7 @@ Status LowerPool(Lowering& node, OpKind kind) {
 }
 
 Status LowerMaxPool(Lowering& node) {
-  node.Ignore({"storage_order"});  // it orders the indices, which few want
+  node.Ignore({"storage_order"});  // of the indices: read where they are wanted
   return LowerPool(node, OpKind::kMaxPool);
 }
 
@@ -52,10 +52,10 @@ Status LowerGlobalPool(Lowering& node) {
 }
 
 constexpr LoweringRow kRows[] = {
-    {"AveragePool", LowerAveragePool},
+    {"AveragePool", LowerAveragePool, {}, kProductLimits},
     {"GlobalAveragePool", LowerGlobalPool},
     {"GlobalMaxPool", LowerGlobalPool},
-    {"MaxPool", LowerMaxPool},
+    {"MaxPool", LowerMaxPool, {}, "not f64; indices of images of two dimensions only"},
 };
 
 }  // namespace

@@ -42,23 +42,12 @@ Status CheckCommonAttributes(Lowering& node) {
   return {};
 }
 
-/// An element type as ONNX numbers it.
-Result<DType> DTypeFromOnnx(int64_t type) {
-  constexpr std::pair<int64_t, DType> kTypes[] = {
-      {1, DType::kF32}, {2, DType::kU8},   {3, DType::kI8},   {4, DType::kU16},
-      {5, DType::kI16}, {10, DType::kF16}, {16, DType::kBf16}};
-  for (const auto& [number, dtype] : kTypes) {
-    if (number == type) return dtype;
-  }
-  return InputError("output_dtype {} is not supported", type);
-}
-
 Status LowerQuantizeLinear(Lowering& node) {
   TENON_RETURN_IF_ERROR(CheckCommonAttributes(node));
   TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
   TENON_ASSIGN_OR_RETURN(const TensorId scale, node.Input(1));
   TENON_ASSIGN_OR_RETURN(const TensorId zero_point, OptionalInput(node, 2));
-  const int64_t asked = node.Int("output_dtype", 0);
+  const int32_t asked = node.Int32("output_dtype", 0);
   DType to = DType::kU8;
   if (zero_point != kNone) {
     to = node.DTypeOf(zero_point);
@@ -74,7 +63,7 @@ Status LowerDequantizeLinear(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId scale, node.Input(1));
   TENON_ASSIGN_OR_RETURN(const TensorId zero_point, OptionalInput(node, 2));
   DType to = node.DTypeOf(scale);
-  if (const int64_t asked = node.Int("output_dtype", 0); asked != 0) {
+  if (const int32_t asked = node.Int32("output_dtype", 0); asked != 0) {
     TENON_ASSIGN_OR_RETURN(to, DTypeFromOnnx(asked));
   }
   const int64_t axis = node.Int("axis", 1);
@@ -90,12 +79,14 @@ Status LowerDynamicQuantizeLinear(Lowering& node) {
   return Quantized(node, x, made.scale, made.zero_point, DType::kU8, 0, 0).status();
 }
 
+constexpr std::string_view kLimits = "scales of tensors and axes, not of blocks";
+
 constexpr LoweringRow kRows[] = {
-    {"DequantizeLinear", LowerDequantizeLinear},
+    {"DequantizeLinear", LowerDequantizeLinear, {}, kLimits},
     {"DynamicQuantizeLinear", LowerDynamicQuantizeLinear},
-    {"QuantizeLinear", LowerQuantizeLinear},
-    {"DequantizeLinear", LowerDequantizeLinear, "com.microsoft"},
-    {"QuantizeLinear", LowerQuantizeLinear, "com.microsoft"},
+    {"QuantizeLinear", LowerQuantizeLinear, {}, kLimits},
+    {"DequantizeLinear", LowerDequantizeLinear, "com.microsoft", kLimits},
+    {"QuantizeLinear", LowerQuantizeLinear, "com.microsoft", kLimits},
 };
 
 }  // namespace

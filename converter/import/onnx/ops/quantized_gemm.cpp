@@ -244,7 +244,7 @@ constexpr LoweringRow kRows[] = {
     {"DynamicQuantizeMatMul", LowerDynamicQuantizeMatMul, "com.microsoft"},
     {"MatMulIntegerToFloat", LowerMatMulIntegerToFloat, "com.microsoft"},
     {"QGemm", LowerQGemm, "com.microsoft"},
-    {"QLinearConv", LowerQLinearConv, "com.microsoft"},
+    {"QLinearConv", LowerQLinearConv, "com.microsoft", "channels_last 0"},
 };
 
 }  // namespace

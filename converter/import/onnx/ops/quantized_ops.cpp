@@ -105,11 +105,13 @@ Status LowerQLinearSoftmax(Lowering& node) {
   return QuantizeOutput(node, y, {kNone, 3, 4});
 }
 
+constexpr std::string_view kLimits = "channels_last 0";
+
 constexpr LoweringRow kRows[] = {
     {"QLinearAdd", LowerQLinearBinary, "com.microsoft"},
-    {"QLinearAveragePool", LowerQLinearAveragePool, "com.microsoft"},
+    {"QLinearAveragePool", LowerQLinearAveragePool, "com.microsoft", kLimits},
     {"QLinearConcat", LowerQLinearConcat, "com.microsoft"},
-    {"QLinearGlobalAveragePool", LowerQLinearGlobalAveragePool, "com.microsoft"},
+    {"QLinearGlobalAveragePool", LowerQLinearGlobalAveragePool, "com.microsoft", kLimits},
     {"QLinearLeakyRelu", LowerQLinearUnary, "com.microsoft"},
     {"QLinearMul", LowerQLinearBinary, "com.microsoft"},
     {"QLinearReduceMean", LowerQLinearReduceMean, "com.microsoft"},

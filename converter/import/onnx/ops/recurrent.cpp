@@ -267,7 +267,8 @@ Status LowerRecurrent(Lowering& node) {
 }
 
 constexpr char kLimits[] =
-    "up to 4096 steps, which become ops of their own; sequence_lens constant; activations Elu, "
+    "up to 4096 steps, which become ops of their own; sequence_lens constant, at least 1; "
+    "activations Elu, "
     "HardSigmoid, LeakyRelu, Relu, Sigmoid, Softplus, Softsign, Tanh";
 
 constexpr LoweringRow kRows[] = {

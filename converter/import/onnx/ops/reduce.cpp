@@ -11,19 +11,24 @@ struct ReduceRow {
   ReduceFunction function;
   int axes_input_since;     ///< opset in which `axes` became an input
   bool identity_on_single;  ///< reducing one element gives that element
+  std::string_view limits;
 };
 
+constexpr std::string_view kFloats = "f32, f16 and f64";
+constexpr std::string_view kNumbers = "f32, f16, f64, i32 and i64";
+constexpr std::string_view kOrdered = "f32, f16, f64, i8, u8, i32 and i64";
+
 constexpr ReduceRow kReduceRows[] = {
-    {"ReduceL1", ReduceFunction::kL1, 18, false},
-    {"ReduceL2", ReduceFunction::kL2, 18, false},
-    {"ReduceLogSum", ReduceFunction::kLogSum, 18, false},
-    {"ReduceLogSumExp", ReduceFunction::kLogSumExp, 18, true},
-    {"ReduceMax", ReduceFunction::kMax, 18, true},
-    {"ReduceMean", ReduceFunction::kMean, 18, true},
-    {"ReduceMin", ReduceFunction::kMin, 18, true},
-    {"ReduceProd", ReduceFunction::kProd, 18, true},
-    {"ReduceSum", ReduceFunction::kSum, 13, true},
-    {"ReduceSumSquare", ReduceFunction::kSumSquare, 18, false},
+    {"ReduceL1", ReduceFunction::kL1, 18, false, kFloats},
+    {"ReduceL2", ReduceFunction::kL2, 18, false, kFloats},
+    {"ReduceLogSum", ReduceFunction::kLogSum, 18, false, kFloats},
+    {"ReduceLogSumExp", ReduceFunction::kLogSumExp, 18, true, kFloats},
+    {"ReduceMax", ReduceFunction::kMax, 18, true, kOrdered},
+    {"ReduceMean", ReduceFunction::kMean, 18, true, kNumbers},
+    {"ReduceMin", ReduceFunction::kMin, 18, true, kOrdered},
+    {"ReduceProd", ReduceFunction::kProd, 18, true, kNumbers},
+    {"ReduceSum", ReduceFunction::kSum, 13, true, kNumbers},
+    {"ReduceSumSquare", ReduceFunction::kSumSquare, 18, false, kFloats},
 };
 
 Result<std::vector<int64_t>> ReadAxes(Lowering& node, const ReduceRow& row) {
@@ -77,7 +82,7 @@ Status LowerCumSum(Lowering& node) {
 }
 
 constexpr LoweringRow kOthers[] = {
-    {"CumSum", LowerCumSum},
+    {"CumSum", LowerCumSum, {}, "axis constant; f32, f16, f64, i32 and i64"},
 };
 constexpr auto kRows = RowsOf(kReduceRows, LowerReduce, kOthers);
 

@@ -401,8 +401,16 @@ Status LowerResize(Lowering& node) {
 }
 
 constexpr LoweringRow kRows[] = {
-    {"Resize", LowerResize, {}, "sizes, scales, axes and roi constant; without antialias"},
-    {"Upsample", LowerUpsample},
+    {"Resize",
+     LowerResize,
+     {},
+     "sizes, scales, axes and roi constant; without antialias; linear f32, f16 and integers of up "
+     "to "
+     "32 bits, cubic f32 and f16"},
+    {"Upsample",
+     LowerUpsample,
+     {},
+     "scales constant; linear f32, f16 and integers of up to 32 bits"},
 };
 
 }  // namespace

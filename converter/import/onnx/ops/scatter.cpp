@@ -123,11 +123,13 @@ Status LowerMaxUnpool(Lowering& node) {
   return node.Emit(OpKind::kPad, {y}, Attributes(pad), 0).status();
 }
 
+constexpr std::string_view kLimits = "with a reduction f32, f16, f64, i32 and i64";
+
 constexpr LoweringRow kRows[] = {
     {"MaxUnpool", LowerMaxUnpool, {}, "output_shape constant"},
     {"Scatter", LowerScatterElements},
-    {"ScatterElements", LowerScatterElements},
-    {"ScatterND", LowerScatterNd},
+    {"ScatterElements", LowerScatterElements, {}, kLimits},
+    {"ScatterND", LowerScatterNd, {}, kLimits},
 };
 
 }  // namespace

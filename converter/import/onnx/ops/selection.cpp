@@ -24,7 +24,7 @@ Status LowerTopK(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const int64_t count, ReadCount(node));
   TopKAttributes attributes;
   TENON_ASSIGN_OR_RETURN(attributes.axis, node.Axis(node.Int("axis", -1), shape.rank));
-  if (count < 1 || count > shape[attributes.axis]) {
+  if (count < 0 || count > shape[attributes.axis]) {
     return InputError("K is {} for {} elements", count, shape[attributes.axis]);
   }
   attributes.count = static_cast<int32_t>(count);
@@ -56,7 +56,7 @@ Status LowerNonMaxSuppression(Lowering& node) {
   const Shape shape = node.ShapeOf(scores);
   if (shape.rank != 3) return InputError("scores have rank {} instead of 3", shape.rank);
   TENON_ASSIGN_OR_RETURN(const double most, OptionalNumber(node, kMostOfClass, 0));
-  if (!(most >= 1)) return InputError("max_output_boxes_per_class is {}: nothing is taken", most);
+  if (!(most >= 1)) return node.ConstantOutput(0, TensorData{DType::kI64, Shape({0, 3}), {}});
   NonMaxSuppressionAttributes attributes;
   attributes.most_of_class = static_cast<int32_t>(std::min<double>(most, shape[2]));
   const int64_t rows = int64_t{shape[0]} * shape[1] * attributes.most_of_class;

@@ -219,8 +219,8 @@ Status LowerCompress(Lowering& node) {
 Status LowerNonZero(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
   TENON_ASSIGN_OR_RETURN(const std::vector<double> values, node.ConstantDoubles(x));
-  const Shape shape = node.ShapeOf(x);
-  if (shape.rank == 0) return InputError("its input is a scalar");
+  Shape shape = node.ShapeOf(x);
+  if (shape.rank == 0) shape = Shape({1});
   std::vector<size_t> found;
   for (size_t i = 0; i < values.size(); ++i) {
     if (values[i] != 0.0) found.push_back(i);
@@ -393,9 +393,9 @@ constexpr LoweringRow kRows[] = {
     {"Concat", LowerConcat},
     {"Gather", LowerGather},
     {"NonZero", LowerNonZero, {}, "its input constant"},
-    {"Pad", LowerPad},
-    {"Slice", LowerSlice},
-    {"Split", LowerSplit},
+    {"Pad", LowerPad, {}, "pads, value and axes constant"},
+    {"Slice", LowerSlice, {}, "starts, ends, axes and steps constant"},
+    {"Split", LowerSplit, {}, "its parts constant"},
 };
 
 }  // namespace

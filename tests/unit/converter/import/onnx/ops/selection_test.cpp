@@ -25,6 +25,36 @@ TEST_CASE("TopK: values and indices along an axis, the smallest too") {
   }
 }
 
+TEST_CASE("TopK: of none is empty") {
+  const auto model = ModelBuilder(11)
+                         .Input("x", {2, 3})
+                         .Ints("k", {0})
+                         .Node("TopK", {"x", "k"}, {"values", "indices"})
+                         .Output("values");
+  CHECK(Run(model, {{1, 5, 2, 3, 4, 6}}).empty());
+  CHECK(model.Import()->tensor(model.Import()->outputs()[0].tensor).shape == Shape({2, 0}));
+}
+
+TEST_CASE("NonMaxSuppression: without a number of boxes takes none") {
+  const auto model = ModelBuilder(11)
+                         .Input("boxes", {1, 2, 4})
+                         .Input("scores", {1, 1, 2})
+                         .Node("NonMaxSuppression", {"boxes", "scores"}, {"y"})
+                         .Output("y", onnx::TensorProto::INT64);
+  const auto graph = model.Import();
+  REQUIRE(graph.ok());
+  CHECK(graph->tensor(graph->outputs()[0].tensor).shape == Shape({0, 3}));
+}
+
+TEST_CASE("ReverseSequence: of length 0 leaves the sequence as it is") {
+  const auto model = ModelBuilder(13)
+                         .Input("x", {3, 2})
+                         .Ints("lengths", {0, 2})
+                         .Node("ReverseSequence", {"x", "lengths"}, {"y"})
+                         .Output("y");
+  CheckClose(Run(model, {{0, 1, 2, 3, 4, 5}}), {0, 3, 2, 1, 4, 5});
+}
+
 TEST_CASE("TopK: before opset 10 the number is an attribute") {
   const auto model = ModelBuilder(9)
                          .Input("x", {3})

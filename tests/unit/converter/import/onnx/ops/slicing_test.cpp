@@ -334,6 +334,17 @@ TEST_CASE("Compress: a condition that is computed or takes too much is refused")
   CHECK(beyond.Text().find("its condition takes element 2 of 2") != std::string::npos);
 }
 
+TEST_CASE("NonZero: a scalar is a row of one element") {
+  for (const float value : {3.0F, 0.0F}) {
+    const auto model = ModelBuilder(13)
+                           .Floats("k", {}, {value})
+                           .Node("NonZero", {"k"}, {"y"})
+                           .Output("y", onnx::TensorProto::INT64);
+    CHECK(Run<int64_t>(model, {}) ==
+          (value == 0 ? std::vector<int64_t>{} : std::vector<int64_t>{0}));
+  }
+}
+
 TEST_CASE("NonZero: places of a known tensor, by dimension") {
   auto model = ModelBuilder(13)
                    .Input("x", {2, 3})
