@@ -4,9 +4,9 @@
 // How the engine drives a device, for every segment of it:
 //   start, upload per tensor that others wrote, KernelEntry::run per op (which enqueues),
 //   signal per tensor that others will read, submit.
-// A segment that has code (plan.fbs) is enqueued by one call of run_code instead of one per op.
 // and, at the place where another worker first needs such a tensor: wait. Nothing else waits: a
 // device runs ahead of the host as far as the plan's explicit waits allow.
+// A segment that has code (plan.fbs) is enqueued by one call of run_code instead of one per op.
 #pragma once
 
 #include <cstddef>
@@ -106,19 +106,23 @@ struct DeviceApi {
 
   /// Begins a segment.
   Status (*start)(void* queue);
-  /// The host has written `tensor`; kernels enqueued from here on see that. `actual` stays
-  /// unchanged until the work enqueued so far is done.
+  /// The host has written `tensor`; kernels enqueued from here on see that. What is not in an arena
+  /// is read before the call returns.
   Status (*upload)(void* queue, const SharedTensor& tensor);
-  /// Once everything enqueued so far is done, `tensor` becomes visible to the host, at `actual`.
-  /// With `tensor.planned` null: nothing but the moment counts. `event`: for `wait`.
+  /// Once everything enqueued so far is done, `wait` makes `tensor` visible to the host, at
+  /// `actual`; nobody writes to its planned place before. With `tensor.planned` null: nothing but
+  /// the moment counts. `event`: for `wait`.
   Status (*signal)(void* queue, const SharedTensor& tensor, void** event);
   /// The segment is complete: the device works on it from now on, at the latest. Does not wait.
   Status (*submit)(void* queue);
 
-  /// Waits for a signal and frees it (in every case). Errors: kBackendFailure (what went wrong on
-  /// the device), kDeadlineExceeded.
+  /// Waits for a signal and frees it (in every case). Nothing but this call writes to an `actual`
+  /// that is not in an arena: it is the caller's memory, who has it back when a run is over, even
+  /// if the device goes on. Errors: kBackendFailure (what went wrong on the device),
+  /// kDeadlineExceeded.
   Status (*wait)(void* queue, void* event, Deadline deadline);
-  /// Waits until nothing is enqueued any more. Same errors.
+  /// Waits until nothing is enqueued any more. Same errors; after kDeadlineExceeded no `wait` for a
+  /// signal that was made before writes to any `actual`.
   Status (*drain)(void* queue, Deadline deadline);
 
   /// Returns the bytes that a queue holds besides the session's arenas (copies of arenas on devices

@@ -70,4 +70,10 @@ void Unpack(const CopyShape& shape, const uint8_t* packed, uint8_t* to) {
   });
 }
 
+void CopyRuns(const CopyShape& shape, const uint8_t* from, uint8_t* to) {
+  if (shape.run == 0) return;
+  ForEachPosition(shape, shape.rank,
+                  [&](size_t offset) { std::memcpy(to + offset, from + offset, shape.run); });
+}
+
 }  // namespace tenon

@@ -28,6 +28,8 @@ struct CopyShape {
 /// Copies the runs at `from` to `packed`, one after the other, and back.
 void Pack(const CopyShape& shape, const uint8_t* from, uint8_t* packed);
 void Unpack(const CopyShape& shape, const uint8_t* packed, uint8_t* to);
+/// Copies the runs at `from` to the same places from `to` on.
+void CopyRuns(const CopyShape& shape, const uint8_t* from, uint8_t* to);
 
 /// Calls `body(offset)` with the byte offset of each position of the `loops` outermost loops, in
 /// order.

@@ -1,30 +1,13 @@
 #include "tests/support/scripted_queue.hpp"
 
 #include <algorithm>
-#include <cstring>
+
+#include "runtime/base/copy_shape.hpp"
 
 namespace tenon::test {
 namespace {
 
 constexpr uint8_t kGarbage = 0xCD;
-
-/// Copies the elements of a strided tensor from `source` to `target`, which lie alike.
-void CopyElements(const TensorView& view, const void* source, void* target) {
-  if (view.Elements() == 0) return;
-  const auto element = static_cast<size_t>(DTypeBytes(view.dtype));
-  int32_t index[kMaxRank] = {};
-  for (;;) {
-    size_t offset = 0;
-    for (int i = 0; i < view.rank; ++i) {
-      offset += static_cast<size_t>(index[i]) * static_cast<size_t>(view.strides[i]);
-    }
-    std::memcpy(static_cast<uint8_t*>(target) + offset * element,
-                static_cast<const uint8_t*>(source) + offset * element, element);
-    int axis = view.rank - 1;
-    while (axis >= 0 && ++index[axis] == view.dims[axis]) index[axis--] = 0;
-    if (axis < 0) return;
-  }
-}
 
 }  // namespace
 
@@ -104,11 +87,13 @@ Status ScriptedQueue::Upload(const SharedTensor& tensor) {
     return script_.BreakRule("upload of what is in no arena");
   }
   const TensorView view = DeviceView(*tensor.planned);
-  const void* source = tensor.actual;
-  if (view.data == source) return OkStatus();
+  if (view.data == tensor.actual) return OkStatus();
+  const CopyShape shape = CopyShapeOf(view);
+  auto bytes = std::make_shared<std::vector<uint8_t>>(shape.Bytes());
+  Pack(shape, static_cast<const uint8_t*>(tensor.actual), bytes->data());
   const std::lock_guard lock(mutex_);
-  staged_.push_back({[view, source] {
-                       CopyElements(view, source, view.data);
+  staged_.push_back({[view, shape, bytes] {
+                       Unpack(shape, bytes->data(), static_cast<uint8_t*>(view.data));
                        return OkStatus();
                      },
                      nullptr});
@@ -152,23 +137,17 @@ Status ScriptedQueue::Signal(const SharedTensor& tensor, void** event) {
   const bool is_moment = tensor.planned == nullptr;
   TENON_RETURN_IF_ERROR(
       Enter(is_moment ? DeviceCall::kMoment : DeviceCall::kSignal, /*inside=*/true));
-  Task task = [] { return OkStatus(); };
-  if (!is_moment) {
-    if (tensor.actual == nullptr || !IsInArena(tensor.planned->data)) {
-      return script_.BreakRule("signal of what is in no arena");
-    }
-    const TensorView view = DeviceView(*tensor.planned);
-    if (view.data != tensor.actual) {
-      task = [view, target = tensor.actual] {
-        CopyElements(view, view.data, target);
-        return OkStatus();
-      };
-    }
+  if (!is_moment && (tensor.actual == nullptr || !IsInArena(tensor.planned->data))) {
+    return script_.BreakRule("signal of what is in no arena");
   }
   const std::lock_guard lock(mutex_);
   auto* made = new Event;
+  if (!is_moment) {
+    made->view = DeviceView(*tensor.planned);
+    if (made->view.data != tensor.actual) made->target = tensor.actual;
+  }
   events_.insert(made);
-  staged_.push_back({std::move(task), made});
+  staged_.push_back({[] { return OkStatus(); }, made});
   *event = made;
   return OkStatus();
 }
@@ -226,6 +205,11 @@ Status ScriptedQueue::Wait(void* event, Deadline deadline) {
                      : Status(StatusCode::kDeadlineExceeded, "the device does not answer");
     must_drain_ = !status.ok();
   }
+  if (status.ok() && awaited->target != nullptr) {
+    const CopyShape shape = CopyShapeOf(awaited->view);
+    CopyRuns(shape, static_cast<const uint8_t*>(awaited->view.data),
+             static_cast<uint8_t*>(awaited->target));
+  }
   if (!awaited->is_over) {  // its task still points to it
     for (Entry& entry : staged_) {
       if (entry.event == awaited) entry.event = nullptr;
@@ -251,6 +235,7 @@ Status ScriptedQueue::Drain(Deadline deadline) {
   changed_.notify_all();
   if (!WaitUntil(lock, deadline, [&] { return queue_.empty() && !is_busy_; })) {
     must_drain_ = true;
+    for (Event* event : events_) event->target = nullptr;
     return Status(StatusCode::kDeadlineExceeded, "the device does not answer");
   }
   const Status failure = failure_;

@@ -82,8 +82,10 @@ class ScriptedQueue {
     bool is_submitted = false;
     bool is_over = false;
     Status status;
+    TensorView view;         ///< where the device has the tensor
+    void* target = nullptr;  ///< where the host wants it; null: there, or not any more
   };
-  using Task = std::function<Status()>;
+  using Task = std::function<Status()>;  ///< knows of no memory but the arenas
   struct Entry {
     Task task;
     Event* event;

@@ -151,15 +151,21 @@ Status CommandQueue::EndGroup() {
 // the host has written there, or wants to read (OpenCL 1.2, section 5.2.2, on host_ptr + offset):
 // drivers that share memory then only mend their caches. Maps would not do: a mapped buffer must
 // not be used by kernels, and other parts of this one are.
+//
+// What is bound goes to its planned place first, where the tensor would have been without: the plan
+// check has proven that nobody else uses that place by then.
 Status CommandQueue::Upload(const SharedTensor& tensor) {
   if (!Passes(tensor)) return OkStatus();
   const CopyShape shape = CopyShapeOf(*tensor.planned);
   BufferPlace place;
   TENON_RETURN_IF_ERROR(Find(tensor.planned->data, &place));
-  auto* const actual = static_cast<uint8_t*>(tensor.actual);
+  const auto* const actual = static_cast<const uint8_t*>(tensor.actual);
   uint8_t* const staged = staging_.Take(shape.Bytes());
   if (staged == nullptr) {
-    return Copy(Direction::kToDevice, shape, place, actual, false, nullptr);
+    auto* const planned = static_cast<uint8_t*>(tensor.planned->data);
+    if (actual != planned) CopyRuns(shape, actual, planned);
+    if (device_.transfer() == Transfer::kNone) return OkStatus();
+    return Copy(Direction::kToDevice, shape, place, planned, false, nullptr);
   }
   Pack(shape, actual, staged);
   cl_event event = nullptr;
@@ -179,11 +185,25 @@ Status CommandQueue::Signal(const SharedTensor& tensor, void** event) {
   BufferPlace place;
   TENON_RETURN_IF_ERROR(Find(tensor.planned->data, &place));
   signalled->shape = CopyShapeOf(*tensor.planned);
+  signalled->planned = static_cast<uint8_t*>(tensor.planned->data);
   signalled->actual = static_cast<uint8_t*>(tensor.actual);
+  if (device_.transfer() == Transfer::kNone) {
+    return TENON_CL(EnqueueMarkerWithWaitList, queue_, 0, nullptr, &signalled->event);
+  }
   signalled->staged = staging_.Take(signalled->shape.Bytes());
   const bool packed = signalled->staged != nullptr;
   return Copy(Direction::kToHost, signalled->shape, place,
-              packed ? signalled->staged : signalled->actual, packed, &signalled->event);
+              packed ? signalled->staged : signalled->planned, packed, &signalled->event);
+}
+
+/// Brings a tensor that has arrived to where the host wants it, if it still does.
+void CommandQueue::Deliver(const Signalled& signalled) {
+  if (signalled.actual == nullptr) return;
+  if (signalled.staged != nullptr) {
+    Unpack(signalled.shape, signalled.staged, signalled.actual);
+  } else if (signalled.actual != signalled.planned) {
+    CopyRuns(signalled.shape, signalled.planned, signalled.actual);
+  }
 }
 
 Status CommandQueue::Submit() { return TENON_CL(Flush, queue_); }
@@ -193,8 +213,8 @@ Status CommandQueue::Wait(void* event, Deadline deadline) {
   // Without an event the signal itself has failed.
   Status status(StatusCode::kFailedPrecondition, "waited for an OpenCL event that never was");
   if (signalled.event != nullptr) status = WaitForEvent(signalled.event, deadline);
+  if (status.ok()) Deliver(signalled);
   if (signalled.staged != nullptr && status.ok()) {
-    Unpack(signalled.shape, signalled.staged, signalled.actual);
     staging_.Free(signalled.staged);
   } else if (signalled.staged != nullptr) {
     // The device may still write there.
@@ -211,6 +231,10 @@ Status CommandQueue::Drain(Deadline deadline) {
   Status status = TENON_CL(Flush, queue_);
   if (status.ok()) status = WaitForEvent(event, deadline);
   Cl().ReleaseEvent(event);
+  if (status.code() == StatusCode::kDeadlineExceeded) {
+    // Whoever gives up waiting has the memory back that tensors were to go to.
+    for (const auto& signalled : signalled_) signalled->actual = nullptr;
+  }
   // A marker that failed because of what stood before it has been reached all the same; what failed
   // there, its own signal tells.
   return status.code() == StatusCode::kBackendFailure ? OkStatus() : status;

@@ -28,6 +28,10 @@ inline constexpr Deadline kDrainBeforeClose = 10'000'000'000U;  // ns
 
 /// Follows the rules of DeviceApi for queues: one thread uses it at a time; after a call that
 /// failed, only Drain and the destructor may be called until Drain has succeeded.
+///
+/// The driver is never given memory of the caller's: what is bound to inputs and outputs is copied
+/// by Upload and Wait, from and to the arenas or pinned memory. A device that misses its deadline
+/// goes on with what it was given, so it must know of nothing that the caller has back by then.
 class CommandQueue {
  public:
   explicit CommandQueue(Device& device) : device_(device), staging_(device) {}
@@ -74,8 +78,9 @@ class CommandQueue {
   struct Signalled {
     bool taken = false;
     cl_event event = nullptr;
-    uint8_t* staged = nullptr;  ///< where the tensor arrives, packed; null: at `actual`
-    uint8_t* actual = nullptr;
+    uint8_t* staged = nullptr;  ///< where the tensor arrives, packed; null: at `planned`
+    uint8_t* planned = nullptr;
+    uint8_t* actual = nullptr;  ///< null: nobody wants it any more
     CopyShape shape;
   };
   enum class Direction { kToDevice, kToHost };
@@ -84,6 +89,7 @@ class CommandQueue {
   Status Copy(Direction direction, const CopyShape& shape, const BufferPlace& place, uint8_t* host,
               bool packed, cl_event* event);
   [[nodiscard]] bool Passes(const SharedTensor& tensor) const;
+  static void Deliver(const Signalled& signalled);
   Signalled* TakeSignalled();
   void Release(Signalled& signalled);
 
