@@ -14,8 +14,8 @@ Status DeviceQueue::Open(const DeviceApi& api, void* device, Span<const ArenaMem
 
 bool DeviceQueue::Close() {
   if (queue_ == nullptr) return true;
-  // Closing waits for the device, forever if it never answers.
-  if (!TryToQuieten()) return false;
+  // Closing waits for the device, seconds if it never answers (kDrainBeforeClose of the backends).
+  if (!IsHere() || !TryToQuieten()) return false;
   api_->close_queue(queue_);
   queue_ = nullptr;
   return true;
@@ -87,7 +87,8 @@ Status DeviceQueue::Drain(Deadline deadline) {
 }
 
 Status DeviceQueue::Quieten(Deadline deadline) {
-  busy_ = false;
+  busy_ = !IsHere();
+  if (busy_) return Status(StatusCode::kFailedPrecondition, kOtherProcess);
   Status status;
   // Every signal may tell of the same failure again, and once more the drain itself.
   for (size_t tries = end_ - first_ + 2; tries > 0; --tries) {

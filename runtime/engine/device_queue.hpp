@@ -5,10 +5,14 @@
 #include <cstdint>
 
 #include "runtime/backend_api/device.hpp"
+#include "runtime/base/home_process.hpp"
 #include "runtime/base/span.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tenon {
+
+inline constexpr char kOtherProcess[] =
+    "the device belongs to the process that this one was forked from: open the plan here";
 
 /// Counts a worker's steps as the device is told of them and as they are known to be done. Its
 /// kernels run in order, so a signal that has come tells of every step before it too.
@@ -23,9 +27,12 @@ class DeviceQueue {
   /// `signals`: room for as many as one run makes. All borrowed.
   Status Open(const DeviceApi& api, void* device, Span<const ArenaMemory> arenas,
               Span<Signal> signals);
-  /// False if the device still works on the arenas: then the queue stays open.
+  /// False if the device still works on the arenas: then the queue stays open. In a forked process
+  /// always so: its copy of the driver answers nobody.
   bool Close();
   [[nodiscard]] bool is_open() const { return queue_ != nullptr; }
+  /// False in a process that was forked from the one that made this.
+  [[nodiscard]] bool IsHere() const { return home_.IsHere(); }
   [[nodiscard]] void* queue() const { return queue_; }
   [[nodiscard]] size_t HeldBytes() const;
 
@@ -75,6 +82,7 @@ class DeviceQueue {
   }
 
  private:
+  HomeProcess home_;
   const DeviceApi* api_ = nullptr;
   void* queue_ = nullptr;
   Span<Signal> signals_;

@@ -109,6 +109,8 @@ Status LoadedPlan::Load(const PlanView& plan, size_t program, Span<const Backend
 }
 
 void LoadedPlan::Unload() {
+  // A forked process has no driver that could take back what it lent: it stays until the end.
+  if (has_devices() && !home_.IsHere()) return;
   UnloadCodes();
   UnloadGroups();
   UnloadKernels();

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "runtime/backend_api/backend.hpp"
+#include "runtime/base/home_process.hpp"
 #include "runtime/base/most_threads.hpp"
 #include "runtime/base/span.hpp"
 #include "runtime/base/status.hpp"
@@ -156,6 +157,7 @@ class LoadedPlan {
   mutable std::atomic<bool> quarantined_[kMaxBackends + 1] = {};
   size_t cpu_ = kNoBackend;  ///< of fall-back kernels
   bool has_devices_ = false;
+  HomeProcess home_;
   char notice_[200] = {};
 };
 

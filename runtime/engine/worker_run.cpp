@@ -179,8 +179,14 @@ Status WorkerRun::Begin(const RunOptions& options) {
   on_host_ = false;
   if (!HasDevice()) return OkStatus();
   const char* name = plan_->backend(backend_)->name;
-  if (!queue_.TryToQuieten()) return Status(StatusCode::kDeadlineExceeded, kStillBusy).In(name);
+  if (queue_.IsHere() && !queue_.TryToQuieten()) {
+    return Status(StatusCode::kDeadlineExceeded, kStillBusy).In(name);
+  }
   queue_.Reset();
+  if (unusable_.ok() && !queue_.IsHere()) {
+    TENON_RETURN_IF_ERROR(
+        GiveUpDevice(Status(StatusCode::kFailedPrecondition, kOtherProcess).In(name)));
+  }
   if (unusable_.ok() && (queue_.is_broken() || plan_->IsQuarantined(backend_))) {
     TENON_RETURN_IF_ERROR(
         GiveUpDevice(Status(StatusCode::kBackendFailure, kNotUsedAnyMore).In(name)));

@@ -49,7 +49,8 @@ class WorkerRun {
 
   /// A run begins: no step is started. `options.timer` is borrowed until Finish or Abandon.
   /// Errors: kDeadlineExceeded, kBackendFailure (the device is in quarantine, and the plan has no
-  /// fall-back; or it still works on what an earlier run gave it).
+  /// fall-back; or it still works on what an earlier run gave it), kFailedPrecondition (a forked
+  /// process, and the plan has no fall-back).
   Status Begin(const RunOptions& options);
 
   [[nodiscard]] size_t steps() const { return steps_; }

@@ -1,12 +1,12 @@
 // The part of tenon.h for bringing up boards: memory tests and counters. Hosts only.
-#include <time.h>
-
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
-#include <iterator>
 #include <memory>
 
 #include "runtime/backend_api/backend.hpp"
+#include "runtime/engine/device_queue.hpp"
+#include "runtime/engine/host/clock.hpp"
 #include "sdk/src/handles.hpp"
 
 namespace {
@@ -14,6 +14,9 @@ namespace {
 using tenon::ArenaMemory;
 using tenon::Backend;
 using tenon::DeviceApi;
+using tenon::DeviceCounter;
+using tenon::DeviceQueue;
+using tenon::MonotonicNow;
 using tenon::OkStatus;
 using tenon::SharedTensor;
 using tenon::Span;
@@ -25,11 +28,10 @@ constexpr size_t kAlignment = 4096;
 /// Longer than the slowest link takes for the largest test.
 constexpr uint64_t kPatience = 60'000'000'000U;  // ns
 
-uint64_t Now() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<uint64_t>(now.tv_nsec);
-}
+// Counters are written where the caller wants them.
+static_assert(sizeof(tenon_counter) == sizeof(DeviceCounter) &&
+              offsetof(tenon_counter, name) == offsetof(DeviceCounter, name) &&
+              offsetof(tenon_counter, value) == offsetof(DeviceCounter, value));
 
 struct Freer {
   void operator()(uint8_t* memory) const { std::free(memory); }
@@ -70,7 +72,7 @@ struct Walk {
 };
 
 /// One way there and back through a queue. What the arena's host has is never looked at.
-Status WalkQueue(const DeviceApi& api, void* queue, void* arena, Walk& walk) {
+Status WalkQueue(DeviceQueue& queue, void* arena, Walk& walk) {
   const auto elements = static_cast<int32_t>(walk.bytes);
   const int32_t dims[] = {elements};
   const int32_t strides[] = {1};
@@ -82,38 +84,45 @@ Status WalkQueue(const DeviceApi& api, void* queue, void* arena, Walk& walk) {
   view.rank = 1;
   for (const bool inverted : {false, true}) {
     walk.Fill(inverted);
-    const uint64_t begin = Now();
-    TENON_RETURN_IF_ERROR(api.start(queue));
-    TENON_RETURN_IF_ERROR(api.upload(queue, SharedTensor{&view, walk.source.get()}));
-    TENON_RETURN_IF_ERROR(api.submit(queue));
-    TENON_RETURN_IF_ERROR(api.drain(queue, begin + kPatience));
-    const uint64_t written = Now();
-    void* event = nullptr;
-    TENON_RETURN_IF_ERROR(api.start(queue));
-    TENON_RETURN_IF_ERROR(api.signal(queue, SharedTensor{&view, walk.result.get()}, &event));
-    TENON_RETURN_IF_ERROR(api.submit(queue));
-    TENON_RETURN_IF_ERROR(api.wait(queue, event, written + kPatience));
+    queue.Reset();
+    const uint64_t begin = MonotonicNow();
+    TENON_RETURN_IF_ERROR(queue.Start());
+    TENON_RETURN_IF_ERROR(queue.Upload(SharedTensor{&view, walk.source.get()}));
+    TENON_RETURN_IF_ERROR(queue.Submit());
+    TENON_RETURN_IF_ERROR(queue.Drain(begin + kPatience));
+    const uint64_t written = MonotonicNow();
+    TENON_RETURN_IF_ERROR(queue.Start());
+    TENON_RETURN_IF_ERROR(queue.AddSignal(SharedTensor{&view, walk.result.get()}, 0));
+    TENON_RETURN_IF_ERROR(queue.Submit());
+    TENON_RETURN_IF_ERROR(queue.WaitFor(0, written + kPatience));
     walk.write_ns += static_cast<double>(written - begin);
-    walk.read_ns += static_cast<double>(Now() - written);
+    walk.read_ns += static_cast<double>(MonotonicNow() - written);
     walk.Compare();
   }
   return OkStatus();
 }
 
+/// If the device does not answer, it and its memory are given up: it may write there yet.
 Status WalkDevice(const DeviceApi& api, Walk& walk) {
-  const Memory arena = MakeMemory(walk.bytes);
+  Memory arena = MakeMemory(walk.bytes);
   TENON_ENSURE(arena != nullptr, kOutOfMemory, "no memory for a test of {0} bytes",
                static_cast<int64_t>(walk.bytes));
   void* device = nullptr;
   TENON_RETURN_IF_ERROR(api.open(1, &device));
   const ArenaMemory memory{arena.get(), walk.bytes};
-  void* queue = nullptr;
-  Status status = api.open_queue(device, Span<const ArenaMemory>(&memory, 1), &queue);
+  DeviceQueue::Signal signals[1];
+  DeviceQueue queue;
+  Status status = queue.Open(api, device, {&memory, 1}, {signals, 1});
   if (status.ok()) {
-    status = WalkQueue(api, queue, arena.get(), walk);
-    api.close_queue(queue);
+    status = WalkQueue(queue, arena.get(), walk);
+    const bool is_stuck = status.code() == StatusCode::kDeadlineExceeded;
+    if (!status.ok()) (void)queue.Quieten(is_stuck ? 0 : MonotonicNow() + kPatience);
   }
-  api.close(device);
+  if (queue.Close()) {
+    api.close(device);
+  } else {
+    (void)arena.release();
+  }
   return status;
 }
 
@@ -124,12 +133,12 @@ Status WalkHost(Walk& walk) {
   std::memset(memory.get(), 1, walk.bytes);  // pages are there from now on
   for (const bool inverted : {false, true}) {
     walk.Fill(inverted);
-    const uint64_t begin = Now();
+    const uint64_t begin = MonotonicNow();
     std::memcpy(memory.get(), walk.source.get(), walk.bytes);
-    const uint64_t written = Now();
+    const uint64_t written = MonotonicNow();
     std::memcpy(walk.result.get(), memory.get(), walk.bytes);
     walk.write_ns += static_cast<double>(written - begin);
-    walk.read_ns += static_cast<double>(Now() - written);
+    walk.read_ns += static_cast<double>(MonotonicNow() - written);
     walk.Compare();
   }
   return OkStatus();
@@ -168,12 +177,8 @@ size_t tenon_plan_counters(const tenon_plan* plan, const char* backend, tenon_co
     const Backend* found = loaded.backend(i);
     if (found == nullptr || std::strcmp(found->name, backend) != 0) continue;
     if (found->device == nullptr || found->device->counters == nullptr) return 0;
-    tenon::DeviceCounter values[16];
-    const size_t asked = room < std::size(values) ? room : std::size(values);
-    const size_t count =
-        found->device->counters(loaded.device(i), Span<tenon::DeviceCounter>(values, asked));
-    for (size_t k = 0; k < asked && k < count; ++k) counters[k] = {values[k].name, values[k].value};
-    return count;
+    return found->device->counters(
+        loaded.device(i), Span<DeviceCounter>(reinterpret_cast<DeviceCounter*>(counters), room));
   }
   return 0;
 }

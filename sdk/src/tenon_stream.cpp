@@ -2,11 +2,13 @@
 #include <cstring>
 #include <new>
 
+#include "runtime/base/home_process.hpp"
 #include "runtime/engine/host/clock.hpp"
 #include "runtime/engine/host/plan_stream.hpp"
 #include "sdk/src/handles.hpp"
 
 struct tenon_stream {
+  tenon::HomeProcess home;
   const tenon_plan* plan = nullptr;
   void (*notice)(void* context, const char* text) = nullptr;
   void* notice_context = nullptr;
@@ -85,15 +87,25 @@ Status CheckAddresses(const tenon::ProgramView& program, const void* const* inpu
   return OkStatus();
 }
 
+/// That the stream is there, and its threads too.
+Status CheckStream(const tenon_stream* stream) {
+  if (stream == nullptr) return NullArgument("stream");
+  TENON_ENSURE(stream->home.IsHere(), kFailedPrecondition,
+               "the stream's threads are in the process that this one was forked from: open a plan "
+               "and a stream here");
+  return OkStatus();
+}
+
 /// The outcome in the words and codes of the C interface. A deadline that a device missed is no
-/// deadline of the waiter's.
+/// deadline of the waiter's, and what an op refuses (an index out of range) is no wrong ticket.
 tenon_status ReportOutcome(const tenon::StreamOutcome& outcome, tenon_error* error) {
   if (error != nullptr) {
     static_assert(sizeof outcome.text <= sizeof error->message);
     std::memcpy(error->message, outcome.text, sizeof outcome.text);
   }
-  return outcome.code == StatusCode::kDeadlineExceeded ? TENON_BACKEND_FAILURE
-                                                       : static_cast<tenon_status>(outcome.code);
+  if (outcome.code == StatusCode::kDeadlineExceeded) return TENON_BACKEND_FAILURE;
+  if (outcome.code == StatusCode::kInvalidArgument) return TENON_FAILED_PRECONDITION;
+  return static_cast<tenon_status>(outcome.code);
 }
 
 }  // namespace
@@ -123,6 +135,8 @@ tenon_status tenon_stream_open(const tenon_plan* plan, const tenon_stream_option
 
 void tenon_stream_close(tenon_stream* stream) {
   if (stream == nullptr) return;
+  // Nothing that a forked process has of it can be ended, or freed under what would use it.
+  if (!stream->home.IsHere()) return;
   stream->stream.Close();
   delete stream;
 }
@@ -130,9 +144,9 @@ void tenon_stream_close(tenon_stream* stream) {
 tenon_status tenon_stream_submit(tenon_stream* stream, const void* const* inputs,
                                  void* const* outputs, uint64_t timeout_ns, uint64_t* ticket,
                                  tenon_error* error) {
-  if (stream == nullptr) return Report(NullArgument("stream"), error);
-  if (ticket == nullptr) return Report(NullArgument("ticket"), error);
-  const Status status = CheckAddresses(stream->plan->loaded.program(), inputs, outputs);
+  Status status = CheckStream(stream);
+  if (status.ok() && ticket == nullptr) status = NullArgument("ticket");
+  if (status.ok()) status = CheckAddresses(stream->plan->loaded.program(), inputs, outputs);
   if (!status.ok()) return Report(status, error);
   return Report(
       stream->stream.stream().Submit(inputs, outputs, tenon::DeadlineAfter(timeout_ns), ticket),
@@ -141,22 +155,24 @@ tenon_status tenon_stream_submit(tenon_stream* stream, const void* const* inputs
 
 tenon_status tenon_stream_wait(tenon_stream* stream, uint64_t ticket, uint64_t timeout_ns,
                                tenon_error* error) {
-  if (stream == nullptr) return Report(NullArgument("stream"), error);
+  Status status = CheckStream(stream);
   tenon::StreamOutcome outcome;
-  const Status status =
-      stream->stream.stream().Wait(ticket, tenon::DeadlineAfter(timeout_ns), &outcome);
+  if (status.ok()) {
+    status = stream->stream.stream().Wait(ticket, tenon::DeadlineAfter(timeout_ns), &outcome);
+  }
   return status.ok() ? ReportOutcome(outcome, error) : Report(status, error);
 }
 
 tenon_status tenon_stream_reset(tenon_stream* stream, tenon_error* error) {
-  if (stream == nullptr) return Report(NullArgument("stream"), error);
-  return Report(stream->stream.ResetStates(), error);
+  Status status = CheckStream(stream);
+  if (status.ok()) status = stream->stream.ResetStates();
+  return Report(status, error);
 }
 
 tenon_status tenon_stream_run_batch(tenon_stream* stream, size_t rows, const void* const* inputs,
                                     void* const* outputs, tenon_error* error) {
-  if (stream == nullptr) return Report(NullArgument("stream"), error);
-  Status status = CheckAddresses(stream->plan->loaded.program(), inputs, outputs);
+  Status status = CheckStream(stream);
+  if (status.ok()) status = CheckAddresses(stream->plan->loaded.program(), inputs, outputs);
   tenon::StreamOutcome outcome;
   if (status.ok()) status = stream->stream.batch().Run(rows, inputs, outputs, &outcome);
   return status.ok() ? ReportOutcome(outcome, error) : Report(status, error);
@@ -164,6 +180,7 @@ tenon_status tenon_stream_run_batch(tenon_stream* stream, size_t rows, const voi
 
 tenon_status tenon_stream_get_stats(const tenon_stream* stream, tenon_stream_stats* stats) {
   if (stream == nullptr || stats == nullptr) return TENON_INVALID_ARGUMENT;
+  if (!stream->home.IsHere()) return TENON_FAILED_PRECONDITION;
   const tenon::PlanStream& from = stream->stream;
   const tenon::StreamFigures figures = from.stream().Figures();
   *stats = tenon_stream_stats{};
@@ -188,6 +205,7 @@ tenon_status tenon_stream_get_stage_stats(const tenon_stream* stream, size_t rep
       stage >= stream->stream.stages()) {
     return TENON_INVALID_ARGUMENT;
   }
+  if (!stream->home.IsHere()) return TENON_FAILED_PRECONDITION;
   const tenon::StageFigures figures = stream->stream.stream().FiguresOfStage(replica, stage);
   *stats = tenon_stage_stats{};
   // What runs everything has no worker's name.
@@ -206,6 +224,7 @@ tenon_status tenon_stream_get_channel_stats(const tenon_stream* stream, size_t c
   if (stream == nullptr || stats == nullptr || channel >= stream->stream.channels()) {
     return TENON_INVALID_ARGUMENT;
   }
+  if (!stream->home.IsHere()) return TENON_FAILED_PRECONDITION;
   const tenon::ProgramView& program = stream->plan->loaded.program();
   const tenon::ChannelInfo info = program.channel(channel);
   const tenon::ChannelFigures figures = stream->stream.stream().FiguresOfChannel(channel);

@@ -5,12 +5,14 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <new>
+
+#include "runtime/base/home_process.hpp"
 
 namespace tenon::cpu {
 namespace {
 
-constexpr int kMostThreads = 64;
 /// Pieces per thread: enough that a thread which is held up leaves its share to others, few enough
 /// that taking them costs nothing.
 constexpr int kPiecesPerThread = 8;
@@ -46,15 +48,23 @@ struct alignas(64) Share {
 /// its caches.
 class ThreadPool {
  public:
-  explicit ThreadPool(int threads) {
+  ThreadPool() {
     pthread_mutex_init(&mutex_, nullptr);
     pthread_cond_init(&wake_, nullptr);
-    for (int i = 1; i < threads && i < kMostThreads; ++i) {
+  }
+
+  /// Starts the workers, as many as the system gives. False: no memory. Once per object.
+  bool Start(int threads) {
+    shares_.reset(new (std::nothrow) Share[static_cast<size_t>(threads)]);
+    workers_.reset(new (std::nothrow) Worker[static_cast<size_t>(threads)]());
+    if (shares_ == nullptr || workers_ == nullptr) return false;
+    for (int i = 1; i < threads; ++i) {
       Worker& worker = workers_[worker_count_];
       worker = {this, i, {}};
       if (pthread_create(&worker.thread, nullptr, WorkerMain, &worker) != 0) break;
       ++worker_count_;
     }
+    return true;
   }
 
   ~ThreadPool() {
@@ -71,9 +81,11 @@ class ThreadPool {
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   [[nodiscard]] int threads() const { return worker_count_ + 1; }
+  /// False in a forked process: it has none of the workers, and nobody can wait for them.
+  [[nodiscard]] bool IsHere() const { return home_.IsHere(); }
 
   void Run(int count, void (*body)(void*, int, int), void* context) {
-    if (worker_count_ == 0 || busy_.test_and_set(std::memory_order_acquire)) {
+    if (worker_count_ == 0 || !IsHere() || busy_.test_and_set(std::memory_order_acquire)) {
       body(context, 0, count);
       return;
     }
@@ -194,7 +206,8 @@ class ThreadPool {
     }
   }
 
-  Share shares_[kMostThreads];
+  HomeProcess home_;
+  std::unique_ptr<Share[]> shares_;
   alignas(64) std::atomic<int> done_{0};
   alignas(64) std::atomic<int> sleepers_{0};
   uint32_t job_ = 0;  ///< the caller's
@@ -202,7 +215,7 @@ class ThreadPool {
   alignas(64) std::atomic<bool> stop_{false};
   pthread_mutex_t mutex_;
   pthread_cond_t wake_;
-  Worker workers_[kMostThreads];
+  std::unique_ptr<Worker[]> workers_;
   int worker_count_ = 0;
 };
 
@@ -216,8 +229,11 @@ void RunOnPool(const ParallelRunner& runner, int count, void (*body)(void*, int,
 ParallelRunner MakeThreadPool(int threads) {
   ParallelRunner runner;
   if (threads <= 1) return runner;
-  auto* pool = new (std::nothrow) ThreadPool(threads);
-  if (pool == nullptr) return runner;
+  auto* pool = new (std::nothrow) ThreadPool();
+  if (pool == nullptr || !pool->Start(threads)) {
+    delete pool;
+    return runner;
+  }
   runner.threads = pool->threads();
   runner.team = pool;
   runner.run = RunOnPool;
@@ -225,7 +241,9 @@ ParallelRunner MakeThreadPool(int threads) {
 }
 
 void FreeThreadPool(ParallelRunner& runner) {
-  delete static_cast<ThreadPool*>(runner.team);
+  auto* const pool = static_cast<ThreadPool*>(runner.team);
+  // A forked process leaves its copy alone: waiting for threads that it has not would never end.
+  if (pool != nullptr && pool->IsHere()) delete pool;
   runner = ParallelRunner();
 }
 

@@ -13,7 +13,8 @@ namespace tenon::cpu {
 /// Makes a runner on `threads` threads: the caller and `threads` - 1 workers, or fewer if the
 /// system gives no more. Each thread begins with its own part of the work, the same for every op,
 /// and then takes small pieces of what remains of the others'. Several threads may call it at once:
-/// the second one does its work alone. FreeThreadPool frees heap and threads.
+/// the second one does its work alone, as does a process that was forked from the one that made it.
+/// FreeThreadPool frees heap and threads (in a forked process nothing: it has no such threads).
 [[nodiscard]] ParallelRunner MakeThreadPool(int threads);
 
 /// Ends the workers. No run may be in progress.

@@ -25,6 +25,12 @@ Status CheckShape(const StreamShape& shape) {
                "a stream of {0} lanes and {1} stages: at least one, and {2} stages at most",
                static_cast<int64_t>(shape.lanes), static_cast<int64_t>(shape.stages),
                static_cast<int64_t>(kMostStages));
+  const auto shown = [](size_t count) {
+    return static_cast<int64_t>(std::min<size_t>(count, INT64_MAX));
+  };
+  TENON_ENSURE(std::max(shape.queue, shape.results) <= kMostQueued, kInvalidArgument,
+               "a queue of {0} inputs, {1} outcomes kept: a stream has room for {2} of each",
+               shown(shape.queue), shown(shape.results), shown(kMostQueued));
   for (const StreamEdge& edge : shape.edges) {
     TENON_ENSURE(edge.from < edge.to && edge.to < shape.stages && edge.depth > 0 &&
                      edge.channel < shape.channels,

@@ -62,9 +62,12 @@ struct StreamShape {
   size_t channels = 0;  ///< more than any edge's `channel`
   size_t inputs = 0;    ///< arrays per request
   size_t outputs = 0;
-  size_t queue = 0;    ///< inputs that may wait for a lane; 0: one per lane
+  size_t queue = 0;    ///< inputs that may wait for a lane; 0: one per lane; kMostQueued at most
   size_t results = 0;  ///< outcomes kept until collected; 0: 256. Never fewer than may be in flight
 };
+
+/// Bounds queue and outcomes each: memory is taken for all of them when a stream opens.
+inline constexpr size_t kMostQueued = size_t{1} << 20;
 
 inline constexpr size_t kMostStages = 64;
 
@@ -99,8 +102,8 @@ class InputStream {
   ~InputStream() { Close(); }
 
   /// Starts lanes x stages threads. `work` and the shape's edges are borrowed until Close.
-  /// Errors: kInvalidArgument (an edge that does not lead to a later stage, or without a slot),
-  /// kOutOfMemory.
+  /// Errors: kInvalidArgument (an edge that does not lead to a later stage, or without a slot; more
+  /// than kMostQueued of something), kOutOfMemory.
   Status Open(const StreamShape& shape, StageWork* work);
   /// Waits until every input is completed, then ends the threads. No call may be under way.
   void Close();

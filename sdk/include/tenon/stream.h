@@ -29,8 +29,8 @@ typedef enum tenon_stream_mode {
 typedef struct tenon_stream_options {
   tenon_stream_mode mode;
   size_t replicas;    /* 0: 1 */
-  size_t queue_depth; /* inputs that may wait for a replica; 0: one per replica */
-  size_t results;     /* outcomes kept for those who wait for them; 0: 256 */
+  size_t queue_depth; /* inputs that may wait for a replica, 2^20 at most; 0: one per replica */
+  size_t results;     /* outcomes kept for those who wait for them, 2^20 at most; 0: 256 */
   /* The longest that a stage may wait for its device, in nanoseconds; 0: 10 seconds. */
   uint64_t device_timeout_ns;
   /* Is told in words when a device failed and the CPU took over. May be NULL; is called on the
@@ -52,12 +52,14 @@ TENON_API TENON_NODISCARD tenon_status tenon_stream_open(const tenon_plan* plan,
 
 /* [host] Completes every input that was handed in, then ends the stream's threads. Waits for
  * devices end (device_timeout_ns), so this does too. No other call on the stream may be under way.
- * NULL is allowed. */
+ * NULL is allowed. In a process that was forked from the one that opened it: ends nothing and frees
+ * nothing, since its threads are not there; all other functions give TENON_FAILED_PRECONDITION. */
 TENON_API void tenon_stream_close(tenon_stream* stream);
 
 /* [host] Hands in one input. `inputs` has an address per input of the plan, `outputs` one per
  * output, each of the port's size and aligned to its element; the arrays of addresses are copied,
- * what they point to is used directly and stays valid, inputs unchanged, until the ticket is over.
+ * what they point to is used directly and stays valid, inputs unchanged, until the ticket is over;
+ * nothing touches it later, not even a device that did not answer in time and goes on.
  * Any number of threads may submit, wait and ask for statistics at once. Where as many inputs are
  * in flight as replicas, rings and queue hold, or as many outcomes as `results` have not been
  * collected, this waits: TENON_DEADLINE_EXCEEDED after `timeout_ns` (UINT64_MAX: never), and
@@ -72,8 +74,10 @@ TENON_API TENON_NODISCARD tenon_status tenon_stream_submit(tenon_stream* stream,
  * of the stage that failed (its outputs are then undefined; other inputs are not concerned).
  * TENON_DEADLINE_EXCEEDED always means: not over after `timeout_ns`, the memory is still in use,
  * wait again. (A device that does not answer ends a ticket with TENON_BACKEND_FAILURE.)
- * TENON_INVALID_ARGUMENT: no such ticket, or its outcome has been given already. Tickets may be
- * waited for in any order; one replica completes them in the order in which it got them. */
+ * TENON_INVALID_ARGUMENT always means: no such ticket, or its outcome has been given already. (What
+ * an op refuses in its input, an index out of range say, ends a ticket with
+ * TENON_FAILED_PRECONDITION.) Tickets may be waited for in any order; one replica completes them in
+ * the order in which it got them. */
 TENON_API TENON_NODISCARD tenon_status tenon_stream_wait(tenon_stream* stream, uint64_t ticket,
                                                          uint64_t timeout_ns, tenon_error* error);
 
@@ -87,9 +91,9 @@ TENON_API TENON_NODISCARD tenon_status tenon_stream_reset(tenon_stream* stream, 
  * dimension, which replicas work on side by side, a shard at a time, and whose results land in the
  * same rows of the outputs. `inputs` and `outputs` are as in submit, but each has `rows` rows where
  * the plan's port has as many as a shard. Returns when all rows are over; the error is that of the
- * first rows that failed. One batch of a stream runs at a time; others wait. Tickets of submit that
- * nobody has waited for take room: a batch waits until there is some, for ever if nobody collects
- * them.
+ * first rows that failed, by the codes of wait. One batch of a stream runs at a time; others wait.
+ * Tickets of submit that nobody has waited for take room: a batch waits until there is some, for
+ * ever if nobody collects them.
  *
  * A program whose ports have one row takes any number. So does the program `shards`
  * (--parallel=replicas), whose rows the converter has proven to be apart: rows that are left over

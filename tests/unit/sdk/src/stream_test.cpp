@@ -85,6 +85,44 @@ TEST_CASE("Streams: a mode that the plan's program has not is refused with what 
         std::string::npos);
 }
 
+TEST_CASE("Streams: a queue that cannot be is refused, so no batch waits for its room") {
+  const LoadedForTest plan(PlanOf(kSmallModel));
+  for (const size_t count : {SIZE_MAX, SIZE_MAX - 1, size_t{1} << 60}) {
+    tenon_stream_options options = OptionsOf(TENON_STREAM_SEQUENTIAL);
+    options.queue_depth = count;
+    CHECK(OpenError(plan.get(), options).find("a stream has room for") != std::string::npos);
+    options.queue_depth = 0;
+    options.results = count;
+    CHECK(OpenError(plan.get(), options).find("a stream has room for") != std::string::npos);
+  }
+}
+
+TEST_CASE("Streams: what an op refuses ends its ticket, and is not taken for an unknown one") {
+  const LoadedForTest plan(PlanOf(R"(graph pick
+input %x: f32[4,2]
+input %i: i32[2]
+%y = gather(%x, %i) {axis=0}
+output %y
+)"));
+  const StreamForTest stream(plan.get());
+  const auto job_of = [&](int32_t last) {
+    const int32_t indices[] = {0, last};
+    std::vector<std::byte> bytes(sizeof indices);
+    std::memcpy(bytes.data(), indices, sizeof indices);
+    return JobFor(plan.get(), {Floats(8, 1), bytes});
+  };
+  Job wrong = job_of(9);
+  REQUIRE(Submit(stream, wrong) == TENON_OK);
+  tenon_error error{};
+  CHECK(tenon_stream_wait(stream.get(), wrong.ticket, kMinute, &error) ==
+        TENON_FAILED_PRECONDITION);
+  CHECK(std::string(error.message).find("9") != std::string::npos);
+  CHECK(tenon_stream_wait(stream.get(), wrong.ticket, kMinute, &error) == TENON_INVALID_ARGUMENT);
+  Job right = job_of(3);
+  REQUIRE(Submit(stream, right) == TENON_OK);
+  CHECK(Await(stream, right.ticket) == "");
+}
+
 TEST_CASE("Streams: what is handed in is checked first") {
   const LoadedForTest plan(PlanOf(kSmallModel));
   const StreamForTest stream(plan.get());

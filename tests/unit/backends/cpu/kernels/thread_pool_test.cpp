@@ -1,6 +1,8 @@
 #include "backends/cpu/kernels/thread_pool.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdint>
@@ -88,6 +90,36 @@ TEST_CASE("Thread pool: one thread needs no team") {
   const Pool pool(1);
   CHECK((pool.runner()->run == nullptr));
   CHECK(pool.runner()->threads == 1);
+}
+
+TEST_CASE("Thread pool: as many threads as asked for, however many") {
+  const Pool pool(100);
+  CHECK(pool.runner()->threads == 100);
+  std::vector<int64_t> values(1234, 0);
+  for (int job = 0; job < 20; ++job) AddIndices(pool.runner(), values);
+  for (size_t i = 0; i < values.size(); ++i) CHECK(values[i] == 20 * static_cast<int64_t>(i));
+}
+
+TEST_CASE("Thread pool: a forked process works alone and need not wait for its parent's threads") {
+  ParallelRunner runner = MakeThreadPool(3);
+  std::vector<int64_t> values(37, 0);
+  AddIndices(&runner, values);
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));  // the workers sleep
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    alarm(20);  // ends a child that hangs
+    for (int job = 0; job < 5; ++job) AddIndices(&runner, values);
+    FreeThreadPool(runner);
+    _exit(values[36] == 6 * 36 ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+  AddIndices(&runner, values);
+  CHECK(values[36] == 2 * 36);
+  FreeThreadPool(runner);
 }
 
 }  // namespace tenon::cpu

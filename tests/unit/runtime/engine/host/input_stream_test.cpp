@@ -207,6 +207,26 @@ TEST_CASE("Stream: rings that lead back, nowhere, or have no slot are refused") 
   CHECK_FALSE(stream.Open(ShapeOf(1, 0, {}), &work).ok());
 }
 
+TEST_CASE("Stream: more room than anybody needs is refused, however much") {
+  FunctionWork work([](size_t, size_t, uint64_t, uint64_t) { return OkStatus(); });
+  for (const size_t count : {kMostQueued + 1, size_t{1} << 58, SIZE_MAX - 1, SIZE_MAX}) {
+    CAPTURE(count);
+    StreamShape shape = ShapeOf(1, 1, {});
+    shape.queue = count;
+    InputStream stream;
+    CHECK(stream.Open(shape, &work).code() == StatusCode::kInvalidArgument);
+    shape.queue = 0;
+    shape.results = count;
+    const Status status = stream.Open(shape, &work);
+    CHECK(status.code() == StatusCode::kInvalidArgument);
+    CHECK(TextOf(status).find("room for 1048576") != std::string::npos);
+  }
+  StreamShape shape = ShapeOf(1, 1, {});
+  shape.queue = kMostQueued;
+  InputStream stream;
+  CHECK(stream.Open(shape, &work).ok());
+}
+
 TEST_CASE("Stream: figures tell busy, starved and blocked stages apart") {
   const std::vector<uint64_t> ids = Ids(20);
   FunctionWork work([](size_t, size_t stage, uint64_t, uint64_t) {
