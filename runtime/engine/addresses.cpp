@@ -125,9 +125,9 @@ void Addresses::BindOutput(size_t index, void* data) {
   BindStorage(program.tensor(program.output(index).tensor).storage, data);
 }
 
-bool Addresses::IsBound(uint32_t tensor) const {
+uint8_t* Addresses::PlaceInArena(uint32_t tensor) const {
   const TensorInfo info = plan_->program().tensor(tensor);
-  return host_[tensor].data != InArena(info.storage, 0) + info.offset;
+  return InArena(info.storage, 0) + info.offset;
 }
 
 /// Of a storage that no caller has bound: a state's, or a constant.

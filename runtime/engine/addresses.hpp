@@ -38,8 +38,12 @@ class Addresses {
   /// Uses `data` for the port's storage from now on; null goes back to the arena.
   void BindInput(size_t index, void* data);
   void BindOutput(size_t index, void* data);
-  /// True if the tensor of a port lies in memory bound to it.
-  [[nodiscard]] bool IsBound(uint32_t tensor) const;
+  /// Where the tensor of a port lies if nothing is bound to it.
+  [[nodiscard]] uint8_t* PlaceInArena(uint32_t tensor) const;
+  /// True if it lies in memory bound to it.
+  [[nodiscard]] bool IsBound(uint32_t tensor) const {
+    return host_[tensor].data != PlaceInArena(tensor);
+  }
   /// Sets what the program keeps from run to run to what the model starts with.
   void ResetStates();
   /// After a run that succeeded: the next one finds the states that this one has written.

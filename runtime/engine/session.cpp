@@ -79,6 +79,10 @@ void Session::BindPort(size_t port, void* data) {
   port < inputs ? BindInput(port, data) : BindOutput(port - inputs, data);
 }
 
+void* Session::PlaceInArena(size_t port) const {
+  return addresses_.PlaceInArena(PortAt(plan_->program(), port).tensor);
+}
+
 bool Session::IsBound(size_t port) const {
   return addresses_.IsBound(PortAt(plan_->program(), port).tensor);
 }

@@ -43,6 +43,8 @@ class Session {
   void BindPort(size_t port, void* data);
   /// True if the port lies in memory bound to it.
   [[nodiscard]] bool IsBound(size_t port) const;
+  /// Where it lies if nothing is bound to it.
+  [[nodiscard]] void* PlaceInArena(size_t port) const;
 
   /// See WorkerRun::SetRunners.
   void SetRunners(const ParallelRunner* runners) {

@@ -34,7 +34,8 @@ struct Execution : OneWorkerSession {
   // Firmware runs on one thread, and its limits of flash leave no room for what only others need.
   static bool Begin() { return true; }
   static void End() {}
-  static bool OverlapsArenas(const tenon_memory& /*given*/) { return false; }
+  static bool OverlapsArenas(const tenon_memory& /*given*/, size_t /*port*/) { return false; }
+  static bool OverlapsBound(const tenon_memory& /*given*/, size_t /*port*/) { return false; }
 };
 
 }  // namespace tenon::sdk

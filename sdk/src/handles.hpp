@@ -70,6 +70,35 @@ Status CheckLoaded(const tenon_plan* plan);
 /// That the session is open and its plan still the one that it was made for.
 Status CheckOpen(const tenon_session* session);
 
+/// Keeps other threads out of a session that is open: two at once would mix up what both compute.
+/// It costs one atomic operation; firmware, which has one thread, has none of it.
+class SoleUse {
+ public:
+  explicit SoleUse(tenon_session* session) {
+    if constexpr (kHasWorkers) {
+      if (!CheckOpen(session).ok()) return;  // what is called next says so
+      is_free_ = session->session.Begin();
+      if (is_free_) session_ = session;
+    }
+  }
+  SoleUse(const SoleUse&) = delete;
+  SoleUse& operator=(const SoleUse&) = delete;
+  ~SoleUse() {
+    if constexpr (kHasWorkers) {
+      if (session_ != nullptr) session_->session.End();
+    }
+  }
+  [[nodiscard]] bool ok() const { return !kHasWorkers || is_free_; }
+  [[nodiscard]] static Status status() {
+    return Status(StatusCode::kFailedPrecondition,
+                  "the session is in use: give each thread a session of its own");
+  }
+
+ private:
+  tenon_session* session_ = nullptr;
+  bool is_free_ = true;
+};
+
 // The engine takes arenas as the caller gives them.
 static_assert(sizeof(tenon_memory) == sizeof(ArenaMemory) &&
               offsetof(tenon_memory, data) == offsetof(ArenaMemory, base) &&

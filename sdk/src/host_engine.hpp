@@ -25,8 +25,10 @@ struct Execution : Session {
   /// follow.
   [[nodiscard]] bool Begin() { return !is_used.test_and_set(std::memory_order_acquire); }
   void End() { is_used.clear(std::memory_order_release); }
-  /// True if memory that is not empty shares a byte with an arena.
-  [[nodiscard]] bool OverlapsArenas(const tenon_memory& given) const;
+  /// True if memory for `port` shares a byte with an arena, unless it is the port's place there.
+  [[nodiscard]] bool OverlapsArenas(const tenon_memory& given, size_t port) const;
+  /// True if it shares one with memory bound to another port, of which a run writes one or both.
+  [[nodiscard]] bool OverlapsBound(const tenon_memory& given, size_t port) const;
 
   /// As that of Session; its notices go to `notice` and `report` from then on.
   Status Open(const Plan& plan, Span<uint8_t> state, const ArenaMemory* arenas);

@@ -65,6 +65,8 @@ void EndSharing(const tenon_session& session) {
 extern "C" tenon_status tenon_session_set_cache_hooks(tenon_session* session,
                                                       const tenon_cache_hooks* hooks,
                                                       tenon_error* error) {
+  const tenon::sdk::SoleUse use(session);
+  if (!use.ok()) return tenon::sdk::Report(tenon::sdk::SoleUse::status(), error);
   Status status = tenon::sdk::CheckOpen(session);
   if (status.ok() && hooks != nullptr) {
     const size_t line = hooks->line_bytes;

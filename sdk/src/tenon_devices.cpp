@@ -1,5 +1,6 @@
 // The part of tenon.h for plans with several programs, devices and packed weights, and for names of
 // numbers: not in firmware.
+#include "runtime/engine/plan_memory.hpp"
 #include "sdk/src/handles.hpp"
 #include "tenon/debug.h"
 
@@ -20,9 +21,20 @@ Status Execution::Open(const Plan& plan, Span<uint8_t> state, const ArenaMemory*
   return status;
 }
 
-bool Execution::OverlapsArenas(const tenon_memory& given) const {
+bool Execution::OverlapsArenas(const tenon_memory& given, size_t port) const {
+  if (given.data == PlaceInArena(port)) return false;
   for (const ArenaMemory& arena : arenas()) {
     if (Overlap(given, {arena.base, arena.bytes})) return true;
+  }
+  return false;
+}
+
+bool Execution::OverlapsBound(const tenon_memory& given, size_t port) const {
+  const ProgramView& program = plan().program();
+  const size_t inputs = program.input_count();
+  for (size_t other = 0; other < PortCount(program); ++other) {
+    if (other == port || (port < inputs && other < inputs) || !IsBound(other)) continue;
+    if (Overlap(given, {PortData(other), PortBytes(other)})) return true;
   }
   return false;
 }

@@ -20,6 +20,7 @@ using tenon::sdk::kHandleBytes;
 using tenon::sdk::NullArgument;
 using tenon::sdk::Overlap;
 using tenon::sdk::Report;
+using tenon::sdk::SoleUse;
 
 /// An error if binding `bytes` at `data` is not possible.
 Status CheckBinding(const tenon::sdk::Execution& execution, size_t port, const void* data,
@@ -38,6 +39,22 @@ Status CheckBinding(const tenon::sdk::Execution& execution, size_t port, const v
     return Status(StatusCode::kInvalidArgument, "memory for '{s}' must be aligned to {0} bytes",
                   element_bytes)
         .About(kHasWords ? info.name : nullptr);
+  }
+  return OkStatus();
+}
+
+/// That memory for a port is apart from what a run writes, or, for an output, uses.
+Status CheckApart(const tenon::sdk::Execution& execution, size_t port, const tenon_memory& given) {
+  if (given.data == nullptr) return OkStatus();
+  const char* const name = kHasWords ? PortAt(execution.plan().program(), port).name : nullptr;
+  if (execution.OverlapsArenas(given, port)) {
+    return Status(StatusCode::kInvalidArgument, "memory for '{s}' overlaps an arena of the session")
+        .About(name);
+  }
+  if (execution.OverlapsBound(given, port)) {
+    return Status(StatusCode::kInvalidArgument,
+                  "memory for '{s}' overlaps what another input or output is bound to")
+        .About(name);
   }
   return OkStatus();
 }
@@ -69,15 +86,15 @@ Status Bind(tenon_session* session, bool is_input, size_t index, void* data, siz
   TENON_ENSURE(FindPort(session, is_input, index, &port), kInvalidArgument,
                "there is no input or output {0}", static_cast<int64_t>(index));
   TENON_RETURN_IF_ERROR(CheckBinding(session->session, port, data, bytes));
+  const tenon_memory given = {data, bytes};
   if (!is_input && data != nullptr) {
-    const tenon_memory given = {data, bytes};
     TENON_ENSURE(!OverlapsPlan(session->plan, given) &&
                      !Overlap(given, {session, tenon_session_state_size(session->plan)}),
                  kInvalidArgument, "memory for an output overlaps the plan, or a state");
-    // Its own place in its arena may be bound: nothing changes.
-    TENON_ENSURE(!session->session.OverlapsArenas(given) || data == session->session.PortData(port),
-                 kInvalidArgument, "memory for output {0} overlaps an arena of the session",
-                 static_cast<int64_t>(index));
+  }
+  // A run writes to arenas: an input that lies there is lost before it has been read.
+  if constexpr (tenon::kHasWorkers) {
+    TENON_RETURN_IF_ERROR(CheckApart(session->session, port, given));
   }
   session->session.BindPort(port, data);
   return OkStatus();
@@ -147,35 +164,6 @@ Status Run(tenon_session* session, const tenon::RunOptions& options) {
   tenon::sdk::EndSharing(*session);
   return status;
 }
-
-/// Keeps other threads out of a session that is open: two at once would mix up what both compute.
-/// It costs one atomic operation; firmware, which has one thread, has none of it.
-class SoleUse {
- public:
-  explicit SoleUse(tenon_session* session) {
-    if constexpr (tenon::kHasWorkers) {
-      if (!CheckOpen(session).ok()) return;  // what is called next says so
-      is_free_ = session->session.Begin();
-      if (is_free_) session_ = session;
-    }
-  }
-  SoleUse(const SoleUse&) = delete;
-  SoleUse& operator=(const SoleUse&) = delete;
-  ~SoleUse() {
-    if constexpr (tenon::kHasWorkers) {
-      if (session_ != nullptr) session_->session.End();
-    }
-  }
-  [[nodiscard]] bool ok() const { return !tenon::kHasWorkers || is_free_; }
-  [[nodiscard]] static Status status() {
-    return Status(StatusCode::kFailedPrecondition,
-                  "the session is in use: give each thread a session of its own");
-  }
-
- private:
-  tenon_session* session_ = nullptr;
-  bool is_free_ = true;
-};
 
 }  // namespace
 

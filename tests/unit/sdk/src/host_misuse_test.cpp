@@ -160,6 +160,9 @@ TEST_CASE("A session that runs: calls from another thread are refused, and the r
       [](tenon_session* used, tenon_error* error) { return tenon_session_reset(used, error); },
       [&](tenon_session* used, tenon_error* error) {
         return tenon_session_bind_input(used, 0, memory, bytes_of_input, error);
+      },
+      [](tenon_session* used, tenon_error* error) {
+        return tenon_session_set_cache_hooks(used, nullptr, error);
       }};
   for (const auto& call : calls) {
     Meanwhile meanwhile{session.get(), call};
@@ -184,6 +187,50 @@ TEST_CASE(
   CheckFailed(
       tenon_session_bind_output(session.get(), 0, static_cast<float*>(own) + 1, info.bytes, &error),
       TENON_INVALID_ARGUMENT, error, "arena");
+}
+
+TEST_CASE("tenon_session_bind_input: memory inside an arena is refused, but for the input's own") {
+  const LoadedForTest plan(PlanOf(kSmallModel));
+  const SessionForTest session(plan.get());
+  tenon_error error;
+  tenon_port_info info;
+  REQUIRE(tenon_plan_input(plan.get(), 0, &info) == TENON_OK);
+  auto* const own = static_cast<float*>(tenon_session_input(session.get(), 0));
+  const auto bind = [&](const void* data) {
+    return tenon_session_bind_input(session.get(), 0, data, info.bytes, &error);
+  };
+  CHECK(bind(own) == TENON_OK);
+  CheckFailed(bind(own + 1), TENON_INVALID_ARGUMENT, error, "'image' overlaps an arena");
+  // Its own place stays so while it lies elsewhere.
+  const std::vector<float> memory(info.bytes / sizeof(float));
+  CHECK(bind(memory.data()) == TENON_OK);
+  CHECK(bind(own) == TENON_OK);
+  CHECK(tenon_session_run(session.get(), &error) == TENON_OK);
+}
+
+TEST_CASE("tenon_session_bind_*: an output over another port's memory is refused, either way") {
+  const LoadedForTest plan(PlanOf(kSmallModel));
+  const SessionForTest session(plan.get());
+  tenon_error error;
+  tenon_port_info input;
+  tenon_port_info output;
+  REQUIRE(tenon_plan_input(plan.get(), 0, &input) == TENON_OK);
+  REQUIRE(tenon_plan_output(plan.get(), 0, &output) == TENON_OK);
+  std::vector<float> memory((input.bytes + output.bytes) / sizeof(float));
+  float* const last_of_input = memory.data() + input.bytes / sizeof(float) - 1;
+  const auto bind_input = [&](const void* data) {
+    return tenon_session_bind_input(session.get(), 0, data, input.bytes, &error);
+  };
+  const auto bind_output = [&](void* data) {
+    return tenon_session_bind_output(session.get(), 0, data, output.bytes, &error);
+  };
+  CHECK(bind_input(memory.data()) == TENON_OK);
+  CheckFailed(bind_output(last_of_input), TENON_INVALID_ARGUMENT, error, "is bound to");
+  CHECK(bind_output(last_of_input + 1) == TENON_OK);
+  CHECK(bind_output(last_of_input + 1) == TENON_OK);
+  CHECK(bind_input(nullptr) == TENON_OK);
+  CHECK(bind_output(last_of_input) == TENON_OK);
+  CheckFailed(bind_input(memory.data()), TENON_INVALID_ARGUMENT, error, "is bound to");
 }
 
 }  // namespace
