@@ -1,16 +1,14 @@
 #include "backends/fpga/device/text.hpp"
 
-#include <mutex>
-#include <set>
+#include "runtime/backend_api/kept_texts.hpp"
 
 namespace tenon::fpga {
 
 const char* KeepText(const std::string& text) {
-  static std::mutex mutex;
-  // Never freed: a Status may be read while the program ends.
-  static auto* const kept = new std::set<std::string>();
-  const std::lock_guard<std::mutex> lock(mutex);
-  return kept->insert(text).first->c_str();
+  static auto* const kept = new KeptTexts(
+      kMostKeptTexts,
+      "an error of the accelerator or XRT, after so many others that its words are not kept");
+  return kept->Keep(text);
 }
 
 }  // namespace tenon::fpga

@@ -1,9 +1,8 @@
 #include "backends/opencl/device/cl_error.hpp"
 
 #include <cstdio>
-#include <mutex>
-#include <set>
-#include <string>
+
+#include "runtime/backend_api/kept_texts.hpp"
 
 namespace tenon::opencl {
 namespace {
@@ -85,11 +84,10 @@ const char* ClErrorName(cl_int code) {
 }
 
 const char* KeepText(const char* text) {
-  static std::mutex mutex;
-  // Never freed: a Status may be read while the program ends.
-  static auto* kept = new std::set<std::string>();
-  const std::lock_guard<std::mutex> lock(mutex);
-  return kept->emplace(text).first->c_str();
+  static auto* const kept = new KeptTexts(
+      kMostKeptTexts,
+      "an error of OpenCL or its compiler, after so many others that its words are not kept");
+  return kept->Keep(text);
 }
 
 Status ClStatus(cl_int code, const char* call) {

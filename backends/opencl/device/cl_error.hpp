@@ -11,7 +11,8 @@ namespace tenon::opencl {
 [[nodiscard]] const char* ClErrorName(cl_int code);
 
 /// Returns a text equal to `text` that lives as long as the program, for messages of Status that
-/// are composed when the error happens. Every text is kept once. Any thread may call it.
+/// are composed when the error happens. Every text is kept once; after a thousand different ones,
+/// new ones are one that says so. Any thread may call it.
 [[nodiscard]] const char* KeepText(const char* text);
 
 /// Returns Ok for CL_SUCCESS; else "clEnqueueReadBuffer failed: CL_OUT_OF_RESOURCES (-5)" as

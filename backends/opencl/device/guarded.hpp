@@ -8,8 +8,8 @@
 namespace tenon::opencl {
 
 /// Calls a function for the engine, which is built without exceptions and has callers in C: what
-/// the standard library's containers throw becomes a Status. This backend, alone of the runtime's
-/// parts, uses such containers, and is compiled with exceptions for that.
+/// the standard library's containers throw becomes a Status. The backends of devices, alone of the
+/// runtime's parts, use such containers, and are compiled with exceptions for that.
 ///
 ///   Guarded<GatherLoad>::Call(setup, &shared)
 template <auto function>
