@@ -23,6 +23,10 @@ using tenon::sdk::Overlap;
 using tenon::sdk::Plan;
 using tenon::sdk::Report;
 
+// Compilers for firmware make enumerations as short as they can be: a port's dtype must not depend
+// on that.
+static_assert(sizeof(tenon_dtype) == sizeof(int));
+
 Span<const uint8_t> FileSpan(const void* bytes, size_t size) {
   return {static_cast<const uint8_t*>(bytes), size};
 }

@@ -2,7 +2,6 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,6 +12,7 @@
 
 #include "runtime/base/huge_pages.hpp"
 #include "runtime/base/round_up.hpp"
+#include "runtime/engine/host/clock.hpp"
 #include "runtime/engine/host/lent_arenas.hpp"
 #include "runtime/format/plan_view.hpp"
 #include "sdk/src/handles.hpp"
@@ -204,12 +204,6 @@ tenon_status OpenPlan(const char* path, bool is_mapped, const char* program,
 // No model that is worth running takes a device so long.
 constexpr uint64_t kDefaultTimeout = uint64_t{60} * 1000 * 1000 * 1000;
 
-uint64_t MonotonicClock() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1000000000U + static_cast<uint64_t>(now.tv_nsec);
-}
-
 /// State and arenas in one block, each arena at its own alignment, but for those that a device
 /// lends.
 Status OpenSession(const tenon_plan* plan, tenon_session** session, tenon_error* error,
@@ -249,7 +243,7 @@ Status OpenSession(const tenon_plan* plan, tenon_session** session, tenon_error*
     (*session)->session.allocation = block.bytes().data();
     (*session)->session.lent = lent.release();
     block.Release();
-    tenon_session_set_timeout(*session, kDefaultTimeout, MonotonicClock);
+    tenon_session_set_timeout(*session, kDefaultTimeout, tenon::MonotonicNow);
   }
   return OkStatus();
 }

@@ -5,16 +5,12 @@
 #include <new>
 
 #include "runtime/base/round_up.hpp"
+#include "runtime/engine/plan_memory.hpp"
 
 namespace tenon {
 namespace {
 
 constexpr size_t kShardAlignment = 64;
-
-PortInfo PortOf(const ProgramView& program, size_t port) {
-  const size_t inputs = program.input_count();
-  return port < inputs ? program.input(port) : program.output(port - inputs);
-}
 
 }  // namespace
 
@@ -47,7 +43,7 @@ Status BatchRun::Allocate() {
 /// Finds the first dimension that all ports have in common, and what a row of each takes.
 void BatchRun::FindRows() {
   for (size_t i = 0; i < port_count_; ++i) {
-    const TensorInfo tensor = program_.tensor(PortOf(program_, i).tensor);
+    const TensorInfo tensor = program_.tensor(PortAt(program_, i).tensor);
     const size_t rows = tensor.dims.size() > 0 ? static_cast<size_t>(tensor.dims[0]) : 0;
     if (i > 0 && rows != shard_rows_) shard_rows_ = 0;
     if (i == 0) shard_rows_ = rows;

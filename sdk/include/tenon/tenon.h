@@ -8,7 +8,7 @@
  * Firmware: everything that is not marked [host] works without operating system, heap, exceptions
  * and C library (memcpy, memmove, memset and memcmp apart), on one thread.
  *  - Memory. The plan is used where it lies (flash, 16-aligned) and only read: whenever power
- * fails, it is what it was, and the next start begins with tenon_plan_load. Written are `state`,
+ *    fails, it is what it was, and the next start begins with tenon_plan_load. Written are `state`,
  *    `scratch`, arenas and memory bound to outputs, all given by the caller and none of them needed
  *    before or after. Scratch is needed in tenon_plan_check and tenon_plan_load only: it may be the
  *    memory that arenas and session states are made of later.
@@ -25,6 +25,11 @@
  * Threads: a tenon_plan is read-only once loaded and may be shared by any number of threads and
  * sessions. A session is used by one thread at a time; on hosts a call that another thread's has
  * not let in yet gives TENON_FAILED_PRECONDITION and does nothing.
+ * Processes: a child of fork() has none of its parent's threads and cannot use its devices. What it
+ * has copies of: plans for the CPU and their sessions run there, on one thread; sessions with
+ * devices run on the CPU if the plan was made with --fallback, else they and all functions of
+ * streams give TENON_FAILED_PRECONDITION; closing returns at once. Open what is to be fast in the
+ * child itself. No other thread may be in a call of this library while the process forks.
  * Errors: every fallible function returns a tenon_status; where it takes a `tenon_error*` (may be
  * NULL) that says in words what was wrong, where, and what to do.
  * Pointers must not be NULL unless the text says so; a NULL gives TENON_INVALID_ARGUMENT.
@@ -66,7 +71,7 @@ typedef enum tenon_status {
   TENON_OUT_OF_MEMORY = 6,       /* given memory too small, or the system has no more */
   TENON_BACKEND_FAILURE = 7,     /* a device or library call failed */
   TENON_DEADLINE_EXCEEDED = 8,   /* a wait outlived its deadline */
-  TENON_IO_ERROR = 9             /* a file could not be read */
+  TENON_IO_ERROR = 9,            /* a file could not be read */
 } tenon_status;
 
 /* Constant English text for a status; never NULL. At any time. */
@@ -92,7 +97,9 @@ typedef enum tenon_dtype {
   TENON_U32 = 9,
   TENON_I64 = 10,
   TENON_U64 = 11,
-  TENON_BOOL = 12
+  TENON_BOOL = 12,
+  TENON_DTYPE_LARGEST_ =
+      0x7FFFFFFF /* no dtype: the type is an int, whatever the compiler makes of enums */
 } tenon_dtype;
 
 /* [host] "f32", "i8", ...; "?" for a number that is no dtype. */
@@ -361,9 +368,11 @@ TENON_API const void* tenon_session_output(const tenon_session* session, size_t 
 
 /* Uses the caller's memory for input/output `index` from now on, without copying. `data` is
  * aligned to its element and stays valid until the session ends or another is bound; a run never
- * writes to a bound input, which may lie in read-only memory. `bytes` must equal the port's. Memory
- * bound to an output must not overlap any other that the session uses. NULL goes back to the arena.
- * Between runs only. */
+ * writes to a bound input, which may lie in read-only memory, and nothing touches bound memory when
+ * a run is over, not even a device that did not answer in time. `bytes` must equal the port's.
+ * Memory bound to an output must not overlap any other that the session uses, nor an input's an
+ * arena, but for the port's own place there: hosts refuse it. NULL goes back to the arena. Between
+ * runs only. */
 TENON_API TENON_NODISCARD tenon_status tenon_session_bind_input(tenon_session* session,
                                                                 size_t index, const void* data,
                                                                 size_t bytes, tenon_error* error);
@@ -373,9 +382,8 @@ TENON_API TENON_NODISCARD tenon_status tenon_session_bind_output(tenon_session* 
 
 /* One inference on the calling thread (and the threads of the plan's runner). Allocates nothing.
  * On failure outputs are undefined, state is what it was before, and the session may be run again.
- * Firmware: takes the same way
- * through the same ops every time, and ends; an interrupt handler may do anything meanwhile but use
- * this session or write to the plan. */
+ * Firmware: takes the same way through the same ops every time, and ends; an interrupt handler may
+ * do anything meanwhile but use this session or write to the plan. */
 TENON_API TENON_NODISCARD tenon_status tenon_session_run(tenon_session* session,
                                                          tenon_error* error);
 
@@ -451,8 +459,9 @@ TENON_API TENON_NODISCARD tenon_status tenon_session_set_cache_hooks(tenon_sessi
 TENON_API void tenon_session_set_timeout(tenon_session* session, uint64_t nanoseconds,
                                          uint64_t (*monotonic_clock)(void));
 
-/* [host] 1 if a device that did not answer in time may still use this session's memory and the
- * plan: then neither may be freed (tenon_session_close gives the session's up for lost). */
+/* [host] 1 if a device that did not answer in time may still use this session's state and arenas,
+ * and the plan: then none of them may be freed (tenon_session_close gives the session's up for
+ * lost). Memory bound to inputs and outputs is not in use. */
 TENON_API int32_t tenon_session_is_busy(tenon_session* session);
 
 /* [host] Calls `report` on the running thread whenever a device failed and the CPU took over (plans

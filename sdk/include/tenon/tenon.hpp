@@ -57,7 +57,7 @@ class [[nodiscard]] Expected {
 /// A loaded plan. Movable; closes itself.
 class Plan {
  public:
-  /// Maps and loads a plan file for runs on up to `threads` threads, with the backends given (the
+  /// Reads and loads a plan file for runs on up to `threads` threads, with the backends given (the
   /// pointers must outlive the plan), or with every backend of this build. `program`: its name in
   /// the file; empty: the first.
   [[nodiscard]] static Expected<Plan> Open(const std::string& path, int threads = 1,
