@@ -225,6 +225,7 @@ std::vector<double> ToDoubles(tenon_dtype dtype, const void* data, size_t bytes)
       return Convert<uint64_t>(data, bytes);
     case TENON_F16:
     case TENON_BF16:
+    case TENON_DTYPE_LARGEST_:  // of no array
       break;
   }
   std::vector<double> values(bytes / 2);
