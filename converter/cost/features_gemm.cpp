@@ -41,6 +41,14 @@ double StepCycles(int64_t pixels, int64_t width, bool sums_in_parts) {
   return std::max({products, kLatency / parts, static_cast<double>(pixels) / 2});
 }
 
+/// Returns true where the last group has 24 channels, and tiles have fewer pixels for it.
+bool HasWideTile(const Gemm& gemm, const MachineFacts& machine) {
+  const cpu::f32::Tile largest = LargestTile(machine);
+  return largest.pixels == cpu::f32::kAvx2Tile.pixels && gemm.convolutions == 1 &&
+         gemm.outputs > largest.width && gemm.outputs <= cpu::f32::kMostWideOutputs &&
+         gemm.outputs % largest.width == kWidthStep;
+}
+
 struct TileSums {
   double cycles = 0;          ///< of multiply-adds
   double tiles = 0;           ///< tile calls
@@ -53,11 +61,16 @@ struct TileSums {
 void AddTiles(const Gemm& gemm, const MachineFacts& machine, int64_t pixels, double count,
               TileSums& sums) {
   const cpu::f32::Tile largest = LargestTile(machine);
-  const int64_t tiles = CeilDiv<int64_t>(pixels, largest.pixels);
+  const bool wide = HasWideTile(gemm, machine);
+  const int64_t tiles =
+      CeilDiv<int64_t>(pixels, wide ? cpu::f32::kAvx2WideTile.pixels : largest.pixels);
   const int64_t longer = pixels % tiles;  // tiles that have one pixel more than the others
   const auto depth = static_cast<double>(gemm.depth * gemm.taps);
-  for (int64_t done = 0; done < gemm.outputs; done += largest.width) {
-    const int64_t channels = std::min<int64_t>(largest.width, gemm.outputs - done);
+  int64_t channels = 0;
+  for (int64_t done = 0; done < gemm.outputs; done += channels) {
+    const int64_t left = gemm.outputs - done;
+    channels = std::min<int64_t>(largest.width, left);
+    if (wide && left == cpu::f32::kAvx2WideTile.width) channels = left;
     const int64_t width = RoundUp<int64_t>(channels, kWidthStep);
     for (int kind = 0; kind < 2; ++kind) {
       const int64_t tile_pixels = pixels / tiles + kind;

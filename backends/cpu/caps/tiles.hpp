@@ -16,6 +16,10 @@ struct Tile {
 constexpr Tile kAvx512Tile = {14, 32};
 constexpr Tile kAvx2Tile = {6, 16};
 constexpr Tile kNeonTile = {6, 16};
+/// Of AVX2, for the last channels where 8 would be left over behind 16: 8 alone have too few sums
+/// in flight and take nearly as long as 16. More outputs lose by smaller tiles what they gain.
+constexpr Tile kAvx2WideTile = {4, 24};
+constexpr int kMostWideOutputs = 40;
 constexpr Tile kGenericTile = {3, 16};  ///< no other is narrower
 constexpr int kMostPixels = kAvx512Tile.pixels;
 constexpr int kMostWidth = kAvx512Tile.width;

@@ -17,7 +17,8 @@ void ForEachGroup(const GroupedShape& shape, int tile_width, bool in_place, cons
     for (int done = 0; done < outputs;) {
       const int left = outputs - done;
       ChannelGroup group = {};
-      group.channels = left < tile_width ? left : tile_width;
+      const bool is_wide = shape.wide_last && left == tile_width + kWidthStep;
+      group.channels = left < tile_width || is_wide ? left : tile_width;
       group.width = RoundUp(group.channels, kWidthStep);
       group.first = convolution * outputs + done;
       group.source = convolution * shape.depth;

@@ -44,6 +44,7 @@ struct GroupedShape {
   int convolutions;
   int depth;
   int taps;
+  bool wide_last = false;  ///< the last group has kWidthStep channels more than a tile
 };
 
 /// Counts the groups of at most `tile_width` channels, and the channels, with their padding, of the

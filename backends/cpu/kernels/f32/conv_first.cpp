@@ -170,7 +170,7 @@ Status FirstConvRun(const KernelCall& call) {
   FirstConv conv;
   conv.gemm = ConvGemm(call);
   const ConvGeometry& g = conv.gemm.geometry;
-  const int tile_pixels = conv.gemm.packed->routines->tile_pixels;
+  const int tile_pixels = MostPixels(*conv.gemm.packed);
   conv.tiles_per_row = (g.out_extent[1] + tile_pixels - 1) / tile_pixels;
   conv.row_floats = static_cast<int>(PaddedRow(call.op));
   conv.interleaved = HasDenseChannels(call.op.Input(In::kX));

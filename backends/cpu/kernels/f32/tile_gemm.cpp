@@ -1,6 +1,7 @@
 #include "backends/cpu/kernels/f32/tile_gemm.hpp"
 
 #include "backends/cpu/caps/f32_caps.hpp"
+#include "backends/cpu/kernels/f32/choose_routines.hpp"
 
 namespace tenon::cpu::f32 {
 namespace {
@@ -18,12 +19,12 @@ bool IsPointwise(const ConvGeometry& g) {
 /// Returns how many pixels a tile takes. Pixels that lie a multiple of 4 KiB apart share one set of
 /// the first-level cache, whose 8 ways hold the lines of no more: each step of the inner loop would
 /// fetch all of them again.
-int TilePixels(const Routines& routines, const ConvGeometry& g) {
+int TilePixels(int most, const ConvGeometry& g) {
   constexpr int64_t kSetStride = 4096;
   constexpr int kWays = 8;
   const int64_t step = int64_t{g.x.pixel} * g.strides[1] * int64_t{sizeof(float)};
   const bool shares_set = step % kSetStride == 0 && g.Pixels() > 1;
-  return shares_set && routines.tile_pixels > kWays ? kWays : routines.tile_pixels;
+  return shares_set && most > kWays ? kWays : most;
 }
 
 /// Pointers to what pixels [first, first + count) read, tap after tap, of the first input channel:
@@ -251,6 +252,10 @@ GroupedShape ShapeOf(const ConvGeometry& geometry) {
   shape.convolutions = geometry.convolutions;
   shape.depth = geometry.inputs / geometry.convolutions;
   shape.taps = geometry.Taps();
+  const Routines& routines = ChosenRoutines();
+  shape.wide_last = routines.wide_tile.width > 0 && shape.convolutions == 1 &&
+                    shape.outputs > routines.tile_width && shape.outputs <= kMostWideOutputs &&
+                    shape.outputs % routines.tile_width == kWidthStep;
   return shape;
 }
 
@@ -262,7 +267,7 @@ TileGemm MakeTileGemm(const PackedWeights& packed, const ConvGeometry& geometry,
   gemm.geometry = geometry;
   gemm.activation = activation;
   gemm.epilogue = MakeEpilogue(activation);
-  const int tile_pixels = TilePixels(*packed.routines, geometry);
+  const int tile_pixels = TilePixels(MostPixels(packed), geometry);
   gemm.tiles = (geometry.Pixels() + tile_pixels - 1) / tile_pixels;
   gemm.tile_pixels = geometry.Pixels() / gemm.tiles;
   gemm.larger_tiles = geometry.Pixels() % gemm.tiles;

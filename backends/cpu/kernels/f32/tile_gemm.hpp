@@ -48,6 +48,12 @@ struct TileGemm {
 /// Makes it for a convolution whose `state` is its packed weights.
 [[nodiscard]] TileGemm ConvGemm(const KernelCall& call);
 
+/// Returns how many pixels a tile of these weights takes at most.
+[[nodiscard]] inline int MostPixels(const PackedWeights& packed) {
+  const Routines& routines = *packed.routines;
+  return packed.shape.wide_last ? routines.wide_tile.pixels : routines.tile_pixels;
+}
+
 /// Returns the shape of a convolution's weights.
 [[nodiscard]] GroupedShape ShapeOf(const ConvGeometry& geometry);
 

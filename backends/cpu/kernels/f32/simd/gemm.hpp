@@ -137,7 +137,10 @@ template <int kWidth, int kPixels, TileMode kMode>
   // A few pixels have too few sums in flight to hide the latency of a multiply-add: they sum in
   // parts.
   constexpr int kFewParts = kPixels == 1 ? 4 : 2;
-  constexpr int kParts = kMode == TileMode::kInOrder || kPixels > kFewPixels ? 1 : kFewParts;
+  constexpr int kMostSums = 64;  // of one pixel: more would need more registers than there are
+  constexpr bool kInParts = kMode != TileMode::kInOrder && kPixels <= kFewPixels &&
+                            (kPixels * kWidth <= kMostSums || kLanes > 8);
+  constexpr int kParts = kInParts ? kFewParts : 1;
   Accumulators<kWidth, kPixels> sums[kParts];
   sums[0].Start(place.bias);
   TENON_UNROLL
@@ -214,6 +217,11 @@ static void Tile(const TileCall& call) {
 
 constexpr int kTilePixels = TENON_F32_TILE.pixels;
 constexpr int kTileWidth = TENON_F32_TILE.width;
+#ifdef TENON_F32_WIDE_TILE
+constexpr cpu::f32::Tile kWideTile = TENON_F32_WIDE_TILE;
+#else
+constexpr cpu::f32::Tile kWideTile = {};
+#endif
 
 using TileFunction = void (*)(const TileCall&);
 
@@ -231,14 +239,15 @@ struct MakeTileRow<kWidth, kMode, 0, kIndices...> {
 
 template <int kWidth>
 static void TileOfWidth(const TileCall& call) {
+  constexpr int kMost = kWidth > kTileWidth ? kWideTile.pixels : kTilePixels;
   const int index = call.pixels - 1;
   if (call.offsets != nullptr) {
-    return MakeTileRow<kWidth, TileMode::kOffsets, kTilePixels>::Type::kFunctions[index](call);
+    return MakeTileRow<kWidth, TileMode::kOffsets, kMost>::Type::kFunctions[index](call);
   }
   if (call.in_order && call.pixels <= kFewPixels) {
     return MakeTileRow<kWidth, TileMode::kInOrder, kFewPixels>::Type::kFunctions[index](call);
   }
-  MakeTileRow<kWidth, TileMode::kPlain, kTilePixels>::Type::kFunctions[index](call);
+  MakeTileRow<kWidth, TileMode::kPlain, kMost>::Type::kFunctions[index](call);
 }
 
 static void RunWholeTile(const TileCall& call) {
@@ -247,6 +256,8 @@ static void RunWholeTile(const TileCall& call) {
   if constexpr (kTileWidth >= 24) {
     if (call.width == 24) return TileOfWidth<24>(call);
     TileOfWidth<32>(call);
+  } else if constexpr (kWideTile.width > 0) {
+    TileOfWidth<kWideTile.width>(call);
   }
 }
 

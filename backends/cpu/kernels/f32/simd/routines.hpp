@@ -45,8 +45,8 @@ struct TileCall {
   int64_t residual_next;
   int64_t y_next;
   int repeats;
-  int pixels;    ///< 1 to the routines' `tile_pixels`
-  int width;     ///< a multiple of kWidthStep, at most the routines' `tile_width`
+  int pixels;    ///< 1 to the routines' `tile_pixels`, or those of `wide_tile`
+  int width;     ///< a multiple of kWidthStep, at most the routines' `tile_width`, or `wide_tile`'s
   int channels;  ///< outputs to store, at most `width`
   float low;     ///< NaN passes the clamp
   float high;
@@ -207,6 +207,7 @@ struct Routines {
   const char* name;  ///< "avx512"
   int tile_pixels;
   int tile_width;
+  Tile wide_tile;  ///< of more channels and fewer pixels; of none where it is no use
   void (*tile)(const TileCall& call);
   void (*depthwise)(const DepthwiseCall& call);
   void (*winograd_input)(const WinogradInputCall& call);

@@ -2,6 +2,7 @@
 #define TENON_F32_ISA avx2
 #define TENON_VECTOR_LANES 8
 #define TENON_F32_TILE kAvx2Tile
+#define TENON_F32_WIDE_TILE kAvx2WideTile
 
 #include "backends/cpu/kernels/f32/simd/activate.hpp"
 #include "backends/cpu/kernels/f32/simd/depthwise.hpp"
@@ -19,6 +20,7 @@ const Routines kAvx2Routines = {
     "avx2",
     avx2::kTilePixels,
     avx2::kTileWidth,
+    avx2::kWideTile,
     avx2::RunTile,
     avx2::RunDepthwise,
     avx2::RunWinogradInput,

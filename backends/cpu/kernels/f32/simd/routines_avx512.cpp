@@ -19,6 +19,7 @@ const Routines kAvx512Routines = {
     "avx512",
     avx512::kTilePixels,
     avx512::kTileWidth,
+    avx512::kWideTile,
     avx512::RunTile,
     avx512::RunDepthwise,
     avx512::RunWinogradInput,

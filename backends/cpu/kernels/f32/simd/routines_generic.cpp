@@ -20,6 +20,7 @@ const Routines kGenericRoutines = {
     "generic",
     generic::kTilePixels,
     generic::kTileWidth,
+    generic::kWideTile,
     generic::RunTile,
     generic::RunDepthwise,
     generic::RunWinogradInput,

@@ -19,6 +19,7 @@ const Routines kNeonRoutines = {
     "neon",
     neon::kTilePixels,
     neon::kTileWidth,
+    neon::kWideTile,
     neon::RunTile,
     neon::RunDepthwise,
     neon::RunWinogradInput,
