@@ -160,14 +160,18 @@ Picoseconds TakeCached(const Graph& graph, const Unit& unit, int64_t constants,
 /// lie beside each other.
 bool ReducesOneByOne(const OpCall& call) {
   constexpr int32_t kLanes = 16;
+  constexpr int kImageRank = 4;
   const TensorView& x = call.Input(0);
+  const auto mask = static_cast<uint32_t>(call.AttributesAs<ReduceAttributes>().axes_mask);
+  // Images get their layout, with channels last on a CPU, after they are predicted.
+  const bool keeps_channels = x.rank == kImageRank && ((mask >> 1) & 1U) == 0;
+  if (keeps_channels && x.dims[1] > 1) return x.dims[1] < kLanes;
   int innermost = -1;
   for (int axis = 0; axis < x.rank; ++axis) {
     if (x.dims[axis] == 1) continue;
     if (innermost < 0 || x.strides[axis] < x.strides[innermost]) innermost = axis;
   }
   if (innermost < 0) return false;
-  const uint32_t mask = static_cast<uint32_t>(call.AttributesAs<ReduceAttributes>().axes_mask);
   return ((mask >> innermost) & 1U) != 0 || x.dims[innermost] < kLanes;
 }
 

@@ -58,10 +58,13 @@ TEST_CASE(
     "AnalyticCostModel: reductions along rows go element by element, powers may be products") {
   constexpr std::string_view kOps = R"(graph g
 input %x: f32[4,64,32]
+input %image: f32[1,32,16,16]
 const %two: f32[] = [2]
 %rows = reduce(%x) {function=sum, axes_mask=4}
 %columns = reduce(%x) {function=sum, axes_mask=2}
 %square = binary(%x, %two) {function=pow}
+%pool = reduce(%image) {function=mean, axes_mask=12}
+output %pool
 output %rows
 output %columns
 output %square
@@ -77,6 +80,7 @@ output %square
   constexpr Picoseconds kElements = Picoseconds{4} * 64 * 32 * 1000;
   CHECK(compute("rows", "cpu.reduce.portable") == 8 * kElements);
   CHECK(compute("columns", "cpu.reduce.portable") == kElements);
+  CHECK(compute("pool", "cpu.reduce.portable") == kElements);
   CHECK(compute("square", "cpu.binary.portable") == kElements);
 }
 
