@@ -86,15 +86,15 @@ Status Bind(tenon_session* session, bool is_input, size_t index, void* data, siz
   TENON_ENSURE(FindPort(session, is_input, index, &port), kInvalidArgument,
                "there is no input or output {0}", static_cast<int64_t>(index));
   TENON_RETURN_IF_ERROR(CheckBinding(session->session, port, data, bytes));
-  const tenon_memory given = {data, bytes};
   if (!is_input && data != nullptr) {
+    const tenon_memory given = {data, bytes};
     TENON_ENSURE(!OverlapsPlan(session->plan, given) &&
                      !Overlap(given, {session, tenon_session_state_size(session->plan)}),
                  kInvalidArgument, "memory for an output overlaps the plan, or a state");
   }
   // A run writes to arenas: an input that lies there is lost before it has been read.
   if constexpr (tenon::kHasWorkers) {
-    TENON_RETURN_IF_ERROR(CheckApart(session->session, port, given));
+    TENON_RETURN_IF_ERROR(CheckApart(session->session, port, {data, bytes}));
   }
   session->session.BindPort(port, data);
   return OkStatus();
