@@ -2,6 +2,8 @@
 
 #include <iterator>
 
+#include "python/src/values.hpp"
+
 namespace py = pybind11;
 
 namespace tenon::python {
@@ -23,6 +25,7 @@ std::vector<py::ssize_t> ShapeOf(const tenon_port_info& info) {
 bool Overlap(const py::array& a, const py::array& b) {
   const auto first = reinterpret_cast<uintptr_t>(a.data());
   const auto second = reinterpret_cast<uintptr_t>(b.data());
+  if (a.nbytes() == 0 || b.nbytes() == 0) return false;
   return first < second + static_cast<size_t>(b.nbytes()) &&
          second < first + static_cast<size_t>(a.nbytes());
 }
@@ -30,6 +33,36 @@ bool Overlap(const py::array& a, const py::array& b) {
 [[noreturn]] void FailWithPort(const tenon_port_info& info, const std::string& problem) {
   throw py::value_error("'" + std::string(info.name) + "' wants " +
                         Describe(DtypeOf(info.dtype), ShapeOf(info)) + ", " + problem);
+}
+
+[[noreturn]] void FailWithType(const tenon_port_info& info, const py::array& array) {
+  const bool is_bits = info.dtype == TENON_BF16;  // a number's conversion would not give them
+  const std::vector<py::ssize_t> shape(array.shape(), array.shape() + array.ndim());
+  throw py::type_error(
+      "'" + std::string(info.name) + "' wants " + (is_bits ? "the bits of bfloat16, " : "") +
+      Describe(DtypeOf(info.dtype), ShapeOf(info)) + ", not " + Describe(array.dtype(), shape) +
+      (is_bits ? ": of an array of ml_dtypes.bfloat16, array.view('uint16')"
+               : ": array.astype(...) converts"));
+}
+
+/// A mapping or sequence of another type than dict, list and tuple, as one of those; else as it is.
+py::object AsDictOrTuple(py::handle arrays) {
+  PyObject* given = arrays.ptr();
+  if (PyDict_Check(given) || PyList_Check(given) || PyTuple_Check(given) ||
+      py::isinstance<py::array>(arrays)) {
+    return py::reinterpret_borrow<py::object>(arrays);
+  }
+  if (PyMapping_Check(given) != 0 && py::hasattr(arrays, "keys")) {
+    py::dict copied;
+    if (PyDict_Update(copied.ptr(), given) != 0) throw py::error_already_set();
+    return std::move(copied);
+  }
+  if (PySequence_Check(given) != 0 && !PyUnicode_Check(given) && !PyBytes_Check(given)) {
+    PyObject* copied = PySequence_Tuple(given);
+    if (copied == nullptr) throw py::error_already_set();
+    return py::reinterpret_steal<py::object>(copied);
+  }
+  return py::reinterpret_borrow<py::object>(arrays);
 }
 
 }  // namespace
@@ -59,14 +92,11 @@ py::array View(const tenon_port_info& info, const void* data, py::handle owner, 
 py::array Checked(const tenon_port_info& info, py::handle object, bool writable) {
   if (!py::isinstance<py::array>(object)) {
     throw py::type_error("'" + std::string(info.name) + "' wants a NumPy array, not " +
-                         std::string(object.get_type().attr("__name__").cast<std::string>()));
+                         py::type::handle_of(object).attr("__name__").cast<std::string>());
   }
   auto array = py::reinterpret_borrow<py::array>(object);
   if (!array.dtype().is(DtypeOf(info.dtype)) && !array.dtype().equal(DtypeOf(info.dtype))) {
-    const std::vector<py::ssize_t> shape(array.shape(), array.shape() + array.ndim());
-    throw py::type_error("'" + std::string(info.name) + "' wants " +
-                         Describe(DtypeOf(info.dtype), ShapeOf(info)) + ", not " +
-                         Describe(array.dtype(), shape) + ": array.astype(...) converts");
+    FailWithType(info, array);
   }
   bool same = array.ndim() == info.rank;
   for (int i = 0; same && i < info.rank; ++i) same = array.shape(i) == info.dims[i];
@@ -84,26 +114,30 @@ py::array Checked(const tenon_port_info& info, py::handle object, bool writable)
   return array;
 }
 
-std::vector<py::array> Gather(const std::vector<tenon_port_info>& ports, py::handle arrays,
+std::vector<py::array> Gather(const std::vector<tenon_port_info>& ports, py::handle given,
                               bool writable, const char* what) {
+  const py::object arrays = AsDictOrTuple(given);
   std::vector<py::array> gathered;
   gathered.reserve(ports.size());
   if (py::isinstance<py::dict>(arrays)) {
     const auto named = py::reinterpret_borrow<py::dict>(arrays);
     for (const tenon_port_info& port : ports) {
-      PyObject* found = PyDict_GetItemString(named.ptr(), port.name);
+      PyObject* found = PyDict_GetItemWithError(named.ptr(), Name(port.name).ptr());
       if (found == nullptr) {
+        if (PyErr_Occurred() != nullptr) throw py::error_already_set();
         throw py::key_error("no " + std::string(what) + " '" + port.name + "' was given");
       }
       gathered.push_back(Checked(port, found, writable));
     }
     if (named.size() == ports.size()) return gathered;
     for (const auto& [name, array] : named) {
-      const auto text = py::str(name).cast<std::string>();
       bool known = false;
-      for (const tenon_port_info& port : ports) known = known || text == port.name;
-      if (!known) throw py::key_error("the plan has no " + std::string(what) + " '" + text + "'");
+      for (const tenon_port_info& port : ports) known = known || Name(port.name).equal(name);
+      if (known) continue;
+      throw py::key_error("the plan has no " + std::string(what) + " " +
+                          py::repr(name).cast<std::string>());
     }
+    return gathered;
   }
   if (py::isinstance<py::array>(arrays) && ports.size() == 1) {
     gathered.push_back(Checked(ports[0], arrays, writable));

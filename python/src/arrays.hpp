@@ -27,8 +27,8 @@ namespace tenon::python {
 [[nodiscard]] pybind11::array Checked(const tenon_port_info& info, pybind11::handle object,
                                       bool writable);
 
-/// The arrays for all of `ports`, in their order: from a dict by name, a sequence, or for a plan of
-/// one port the array itself.
+/// The arrays for all of `ports`, in their order: from a mapping by name, a sequence, or for a plan
+/// of one port the array itself.
 [[nodiscard]] std::vector<pybind11::array> Gather(const std::vector<tenon_port_info>& ports,
                                                   pybind11::handle arrays, bool writable,
                                                   const char* what);

@@ -29,11 +29,22 @@ void RequireNumpy() {
 #endif
 }
 
+/// What the module keeps (types, once for the process) belongs to the first interpreter.
+void RequireMainInterpreter() {
+  if (PyInterpreterState_Get() == PyInterpreterState_Main()) return;
+  throw py::import_error(
+      "tenon works in a process's main interpreter alone: give it threads or processes, no "
+      "sub-interpreters");
+}
+
 }  // namespace
 
 PYBIND11_MODULE(_runtime, module) {
+  RequireMainInterpreter();
   RequireNumpy();
   module.def("version", &tenon_version);
+  // A later interpreter gets a copy of the module without coming through here.
+  module.def("require_main_interpreter", &RequireMainInterpreter);
   module.def("backends", &Backends);
   tenon::python::BindPlan(module);
   tenon::python::BindSession(module);

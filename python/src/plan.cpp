@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "python/src/arrays.hpp"
+#include "python/src/values.hpp"
 
 namespace py = pybind11;
 
@@ -15,7 +16,7 @@ py::list Programs(const Plan& plan) {
   py::list programs;
   for (size_t i = 0; i < tenon_plan_program_count(plan.handle()); ++i) {
     tenon_program_info info{};
-    if (tenon_plan_program(plan.handle(), i, &info) == TENON_OK) programs.append(info.name);
+    if (tenon_plan_program(plan.handle(), i, &info) == TENON_OK) programs.append(Name(info.name));
   }
   return programs;
 }
@@ -25,7 +26,7 @@ py::list Ops(const Plan& plan) {
   for (size_t i = 0; i < tenon_plan_op_count(plan.handle()); ++i) {
     tenon_op_info info{};
     if (tenon_plan_op(plan.handle(), i, &info) != TENON_OK) continue;
-    ops.append(py::make_tuple(info.name, info.kind, info.backend, info.kernel));
+    ops.append(py::make_tuple(Name(info.name), info.kind, info.backend, Name(info.kernel)));
   }
   return ops;
 }
@@ -34,7 +35,8 @@ py::dict Arenas(const Plan& plan) {
   py::dict arenas;
   for (size_t i = 0; i < tenon_plan_arena_count(plan.handle()); ++i) {
     tenon_arena_info info{};
-    if (tenon_plan_arena(plan.handle(), i, &info) == TENON_OK) arenas[info.space] = info.bytes;
+    if (tenon_plan_arena(plan.handle(), i, &info) == TENON_OK)
+      arenas[Name(info.space)] = info.bytes;
   }
   return arenas;
 }
@@ -44,7 +46,8 @@ py::list Ports(const std::vector<tenon_port_info>& ports) {
   for (const tenon_port_info& port : ports) {
     py::tuple shape(port.rank);
     for (int i = 0; i < port.rank; ++i) shape[static_cast<size_t>(i)] = port.dims[i];
-    list.append(py::make_tuple(port.name, DtypeOf(port.dtype), shape, port.scale, port.zero_point));
+    list.append(
+        py::make_tuple(Name(port.name), DtypeOf(port.dtype), shape, port.scale, port.zero_point));
   }
   return list;
 }
@@ -64,7 +67,7 @@ std::vector<const tenon_backend*> Named(const std::vector<std::string>& names) {
 
 void Raise(tenon_status status, const char* message) {
   const py::object make = py::module_::import("tenon._errors").attr("of_status");
-  const py::object error = make(static_cast<int>(status), message);
+  const py::object error = make(static_cast<int>(status), Words(message));
   PyErr_SetObject(error.get_type().ptr(), error.ptr());
   throw py::error_already_set();
 }
@@ -96,17 +99,22 @@ Plan::Plan(const std::string& path, int threads, const std::string& program,
 }
 
 void BindPlan(py::module_& module) {
-  py::class_<Plan, std::shared_ptr<Plan>>(module, "Plan")
-      .def(py::init<const std::string&, int, const std::string&, const std::vector<std::string>&>(),
-           py::arg("path"), py::arg("threads") = 1, py::arg("program") = "",
-           py::arg("backends") = std::vector<std::string>())
-      .def_property_readonly("inputs", [](const Plan& plan) { return Ports(plan.inputs()); })
-      .def_property_readonly("outputs", [](const Plan& plan) { return Ports(plan.outputs()); })
+  py::class_<Plan, std::shared_ptr<Plan>> plan(module, "Plan", py::is_final());
+  MakeOnlyHere(plan);
+  plan.def_static(
+          "open",
+          [](const std::string& path, int threads, const std::string& program,
+             const std::vector<std::string>& backends) {
+            return std::make_shared<Plan>(path, threads, program, backends);
+          },
+          py::arg("path"), py::arg("threads"), py::arg("program"), py::arg("backends"))
+      .def_property_readonly("inputs", [](const Plan& self) { return Ports(self.inputs()); })
+      .def_property_readonly("outputs", [](const Plan& self) { return Ports(self.outputs()); })
       .def_property_readonly("programs", &Programs)
       .def_property_readonly("ops", &Ops)
       .def_property_readonly("arenas", &Arenas)
-      .def_property_readonly("notice",
-                             [](const Plan& plan) { return tenon_plan_notice(plan.handle()); });
+      .def_property_readonly(
+          "notice", [](const Plan& self) { return Words(tenon_plan_notice(self.handle())); });
 }
 
 }  // namespace tenon::python

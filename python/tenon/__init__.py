@@ -6,7 +6,13 @@
     scores = plan.run({"image": image})["probability"]
 """
 
-from tenon._api import Op, Plan, Port, Session, Stream, backends, run
+# isort: off
+from tenon._runtime import require_main_interpreter as _require_main_interpreter
+
+_require_main_interpreter()  # before NumPy is imported, which does not say so
+
+from tenon._api import (ChannelStats, Op, Plan, Port, Session, StageStats, Stream, StreamStats,
+                        backends, run)
 from tenon._command import bench, check, convert, diff, inspect, quantize
 from tenon._errors import (ConversionError, DeviceError, DoesNotFit, InputRefused, TenonError,
                            UsageError)
@@ -14,6 +20,7 @@ from tenon._runtime import version as _version
 
 __version__ = _version()
 
-__all__ = ["ConversionError", "DeviceError", "DoesNotFit", "InputRefused", "Op", "Plan", "Port",
-           "Session", "Stream", "TenonError", "UsageError", "backends", "bench", "check", "convert",
-           "diff", "inspect", "quantize", "run"]
+__all__ = ["ChannelStats", "ConversionError", "DeviceError", "DoesNotFit", "InputRefused", "Op",
+           "Plan", "Port", "Session", "StageStats", "Stream", "StreamStats", "TenonError",
+           "UsageError", "backends", "bench", "check", "convert", "diff", "inspect", "quantize",
+           "run"]

@@ -58,13 +58,26 @@ def options(given: Mapping[str, Any]) -> list[str]:
     return words
 
 
+def _file_name(port: str) -> str:
+    """What a file of samples for an input is called (`--calibration`): its name, without what a
+    file's name should not have."""
+    kept = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-"
+    return "".join(chr(byte) if byte in kept else "_" for byte in os.fsencode(port))
+
+
 def _write_samples(folder: pathlib.Path, samples: Iterable[Any]) -> int:
     """A file for each sample: an array for a model of one input, else a dict by input."""
     count = 0
     for sample in samples:
         named = sample if isinstance(sample, Mapping) else {"sample": sample}
-        for name, array in named.items():
-            numpy.save(folder / f"{name}_{count:06}.npy", numpy.ascontiguousarray(array))
+        names = {_file_name(port): port for port in named}
+        if len(names) < len(named):
+            alike = sorted(set(named) - set(names.values())) + sorted(names.values())
+            raise _errors.UsageError(
+                f"samples by name need inputs that differ in letters, digits, '.' or '-': "
+                f"{alike} do not all", 2)
+        for name, port in names.items():
+            numpy.save(folder / f"{name}_{count:06}.npy", numpy.ascontiguousarray(named[port]))
         count += 1
     return count
 
