@@ -142,7 +142,8 @@ def test(wheel):
                        if key not in ("PYTHONPATH", "LD_LIBRARY_PATH", "XILINX_XRT")}
         environment["SOURCE_DIR"] = str(SOURCE)
         shutil.copytree(SOURCE / "python/tests", folder / "tests")
-        run(python, folder / "tests/test_tenon.py", cwd=folder, env=environment)
+        for test in ("test_tenon.py", "test_hazards.py"):
+            run(python, folder / "tests" / test, cwd=folder, env=environment)
         run(folder / "venv/bin/tenon", "--version", cwd=folder, env=environment)
         run(python, "-c", "import tenon; print(tenon.backends(), tenon.__file__)", cwd=folder,
             env=environment)
