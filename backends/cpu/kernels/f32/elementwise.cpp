@@ -194,7 +194,8 @@ class Elementwise {
       other = Gathered(other, call.rows, call.count, gathered);
       repeats = false;
     }
-    if (is_dense && (other.step == call.count || (repeats && other.step == 0))) {
+    // One value for each row is no row, however far apart these values lie.
+    if (is_dense && other.step == (repeats ? 0 : call.count)) {
       call.count *= call.rows;
       call.rows = 1;
     }
