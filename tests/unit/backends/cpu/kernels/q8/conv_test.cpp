@@ -104,6 +104,21 @@ TEST_CASE("Fast quantized conv: few channels, each with a zero point of its own"
   });
 }
 
+TEST_CASE("Fast quantized conv: long rows of weights with zero points") {
+  ForEachInstructions([] {
+    Generator random(14);
+    for (const int32_t width : {64, 65, 128, 150}) {
+      GemmOptions options;
+      options.w_dtype = DType::kU8;
+      options.w_zero_point = true;
+      ConvCase c = Pointwise(Pick(random, 3, 9), Pick(random, 1, 70), 2, width);
+      c.w[2] = c.w[3] = 3;
+      for (int32_t& pad : c.conv.pads) pad = 1;
+      CheckEqual(c, options, random);
+    }
+  });
+}
+
 TEST_CASE("Fast quantized conv: groups read their own channels") {
   ForEachInstructions([] {
     Generator random(5);
