@@ -23,26 +23,32 @@ namespace tenon::cpu::q8::TENON_Q8_ISA {
 struct EvenOutput {
   float least;
   float most;
-  float shift;  ///< rounds what it is added to: the sum has no fractional bits
   float zero_point;
   uint8_t flip;
 };
 
 static inline EvenOutput EvenOutputOf(const ByteOutput& output) {
   return {static_cast<float>(output.min - output.zero_point),
-          static_cast<float>(output.max - output.zero_point), 12582912.0F,  // 1.5 * 2^23
-          static_cast<float>(output.zero_point), output.flip};
+          static_cast<float>(output.max - output.zero_point), static_cast<float>(output.zero_point),
+          output.flip};
 }
 
-/// Makes the output's byte; NaN gives the zero point. Between whole numbers, bounds and rounding
-/// may change places; the sum's lowest byte is the result.
-[[gnu::always_inline]] static inline uint8_t ToByteEven(const EvenOutput& output, float x) {
+/// Rounds x, halves to even, and adds the zero point: the result is the lowest bits. NaN gives the
+/// zero point. Bounds and rounding may change places, since bounds are whole numbers.
+[[gnu::always_inline]] static inline uint32_t EvenBits(float x, float least, float most,
+                                                       float zero_point) {
+  constexpr float kRounder = 12582912.0F;  // 1.5 * 2^23: sums with it have no fractional bits
   const float number = x == x ? x : 0.0F;
-  const float above = number > output.least ? number : output.least;
-  const float bounded = above < output.most ? above : output.most;
-  const float shifted = bounded + output.shift + output.zero_point;
+  const float above = number > least ? number : least;
+  const float shifted = (above < most ? above : most) + kRounder + zero_point;
   uint32_t bits = 0;
   __builtin_memcpy(&bits, &shifted, sizeof(bits));
+  return bits;
+}
+
+/// Makes the output's byte.
+[[gnu::always_inline]] static inline uint8_t ToByteEven(const EvenOutput& output, float x) {
+  const uint32_t bits = EvenBits(x, output.least, output.most, output.zero_point);
   return static_cast<uint8_t>(static_cast<uint8_t>(bits) ^ output.flip);
 }
 
@@ -158,11 +164,10 @@ static void RunBinary(const BinaryCall& call) {
   }
 }
 
-template <typename Function>
-[[gnu::always_inline]] static inline void MapFloats(const QuantizeCall& call,
-                                                    const Function& function) {
+template <typename Call, typename Function>
+[[gnu::always_inline]] static inline void MapFloats(const Call& call, const Function& function) {
   const float* x = call.x;
-  uint8_t* y = call.y;
+  auto* const y = call.y;
   const int count = call.count;
   TENON_BYTES_LOOP
   for (int i = 0; i < count; ++i) y[i] = function(x[i]);
@@ -182,51 +187,39 @@ template <typename Function>
   MapFloats(call, [=](float x) { return ToByteEven(output, x * inverse); });
 }
 
-[[maybe_unused]] static void RunDequantize(const DequantizeCall& call) {
-  const uint8_t* x = call.x;
+/// Computes float(x - zero point) * scale, where x xor the flip is `Signed`.
+template <typename Signed, typename Call>
+[[gnu::always_inline]] static inline void DequantizeAll(const Call& call) {
+  const auto* const x = call.x;
   float* y = call.y;
-  const uint8_t flip = call.flip;
+  const auto flip = call.flip;
   const int32_t zero_point = call.zero_point;
   const float scale = call.scale;
   const int count = call.count;
   TENON_BYTES_LOOP
-  for (int i = 0; i < count; ++i)
-    y[i] = static_cast<float>(ValueOf(x[i], flip) - zero_point) * scale;
+  for (int i = 0; i < count; ++i) {
+    const auto value = static_cast<Signed>(x[i] ^ flip);
+    y[i] = static_cast<float>(value - zero_point) * scale;
+  }
 }
 
-/// As ToByteEven: the sum's lower half is the result.
+[[maybe_unused]] static void RunDequantize(const DequantizeCall& call) {
+  DequantizeAll<int8_t>(call);
+}
+
+/// Rounds as ToByteEven does: the sum's lower half is the result.
 [[maybe_unused]] static void RunQuantizeWords(const QuantizeWordsCall& call) {
-  const float* x = call.x;
-  uint16_t* y = call.y;
   const float scale = call.scale;
   const auto least = static_cast<float>(call.min - call.zero_point);
   const auto most = static_cast<float>(call.max - call.zero_point);
   const auto zero_point = static_cast<float>(call.zero_point);
-  const int count = call.count;
-  TENON_BYTES_LOOP
-  for (int i = 0; i < count; ++i) {
-    const float quotient = x[i] / scale;
-    const float number = quotient == quotient ? quotient : 0.0F;
-    const float above = number > least ? number : least;
-    const float shifted = (above < most ? above : most) + 12582912.0F + zero_point;  // 1.5 * 2^23
-    uint32_t bits = 0;
-    __builtin_memcpy(&bits, &shifted, sizeof(bits));
-    y[i] = static_cast<uint16_t>(bits);
-  }
+  MapFloats(call, [=](float x) {
+    return static_cast<uint16_t>(EvenBits(x / scale, least, most, zero_point));
+  });
 }
 
 [[maybe_unused]] static void RunDequantizeWords(const DequantizeWordsCall& call) {
-  const uint16_t* x = call.x;
-  float* y = call.y;
-  const uint16_t flip = call.flip;
-  const int32_t zero_point = call.zero_point;
-  const float scale = call.scale;
-  const int count = call.count;
-  TENON_BYTES_LOOP
-  for (int i = 0; i < count; ++i) {
-    const auto value = static_cast<int16_t>(static_cast<uint16_t>(x[i] ^ flip));
-    y[i] = static_cast<float>(value - zero_point) * scale;
-  }
+  DequantizeAll<int16_t>(call);
 }
 
 [[maybe_unused]] static void RunLookup(const LookupCall& call) {
