@@ -105,6 +105,42 @@ TEST_CASE("MergeBranches: what has another input or reader, or would cost produc
       "a conv's activation comes before the addition");
 }
 
+TEST_CASE("MergeBranches: what comes before a factor is taken times it") {
+  const PassResult result = RunOn(kMergeBranches,
+                                  "input %x: f32[1,2,1,2]\n"
+                                  "const %w: f32[2,1,1,1] = [1, 2]\n"
+                                  "const %g: f32[2,1,1] = [10, 20]\n"
+                                  "const %h: f32[2,1,1] = [3, 4]\n"
+                                  "%p = conv(%x, %w) {group=2}\n"
+                                  "%s = binary(%x, %h) {function=add}\n"
+                                  "%n = binary(%s, %g) {function=mul}\n"
+                                  "%y = binary(%p, %n) {function=add}\n"
+                                  "output %y\n");
+  CHECK(result.text.find("const %w: f32[2,1,1,1] = [11, 22]\n") != std::string::npos);
+  CHECK(result.text.find("= [30, 80]\n") != std::string::npos);
+}
+
+TEST_CASE("MergeBranches: results of one shape whose steps differ are not of one convolution") {
+  CheckDeclined(kMergeBranches,
+                "input %x: f32[1,1,1,5]\n"
+                "const %w: f32[1,1,1,3] = [1, 2, 3]\n"
+                "const %v: f32[1,1,1,1] = [10]\n"
+                "%p = conv(%x, %w)\n"
+                "%q = conv(%x, %v) {strides=[1,2]}\n"
+                "%y = binary(%p, %q) {function=add}\n"
+                "output %y\n",
+                "y", "neither branch's weights have a place for all of the other's");
+  CheckDeclined(kMergeBranches,
+                "input %x: f32[1,1,1,5]\n"
+                "const %w: f32[1,1,1,5] = [1, 2, 3, 4, 5]\n"
+                "const %g: f32[1,1,1] = [2]\n"
+                "%p = conv(%x, %w) {strides=[1,2], pads=[0,4,0,4]}\n"
+                "%q = binary(%x, %g) {function=mul}\n"
+                "%y = binary(%p, %q) {function=add}\n"
+                "output %y\n",
+                "y", "neither branch's weights have a place for all of the other's");
+}
+
 TEST_CASE("MergeBranches: no batch norm joins weights that will be stored in 8 bits") {
   Graph graph = ParsedForTest(
       "input %x: f32[1,1,2,2]\n"
