@@ -6,7 +6,8 @@
 namespace tenon::converter {
 namespace {
 
-bool IsConstant(Lowering& node, TensorId id) { return node.graph().tensor(id).IsConstant(); }
+/// True if `id` is a constant, or is made of constants alone; it is one afterwards.
+bool BecomesConstant(Lowering& node, TensorId id) { return node.RequireConstant(id).ok(); }
 
 /// Of each column of a constant matrix: the sum of its elements less the zero point, i32 [columns].
 Result<TensorId> ColumnSums(Lowering& node, TensorId b, TensorId zero_point) {
@@ -29,33 +30,39 @@ Result<TensorId> ColumnSums(Lowering& node, TensorId b, TensorId zero_point) {
 
 }  // namespace
 
-Result<TensorId> IntegerSums(Lowering& node, TensorId a, TensorId a_zero_point, TensorId b,
-                             TensorId b_zero_point, int output) {
+Status FindColumnSums(Lowering& node, QuantizedMatrix& b) {
+  if (b.column_sums != kNone || node.ShapeOf(b.id).rank != 2 || !BecomesConstant(node, b.id) ||
+      (b.zero_point != kNone && !BecomesConstant(node, b.zero_point))) {
+    return {};
+  }
+  TENON_ASSIGN_OR_RETURN(b.column_sums, ColumnSums(node, b.id, b.zero_point));
+  return {};
+}
+
+Result<TensorId> IntegerSums(Lowering& node, TensorId a, TensorId a_zero_point, QuantizedMatrix b,
+                             int output) {
+  const bool is_late = a_zero_point != kNone && !BecomesConstant(node, a_zero_point);
+  if (is_late) TENON_RETURN_IF_ERROR(FindColumnSums(node, b));
+  const bool split = is_late && b.column_sums != kNone && node.ShapeOf(a).rank > 1;
   std::vector<TensorId> inputs(QuantizedGemmInput::kWeightsZeroPoint + 1, kNone);
   inputs[GemmInput::kX] = a;
-  inputs[GemmInput::kWeights] = b;
-  inputs[QuantizedGemmInput::kXZeroPoint] = a_zero_point;
-  inputs[QuantizedGemmInput::kWeightsZeroPoint] = b_zero_point;
+  inputs[GemmInput::kWeights] = b.id;
+  inputs[QuantizedGemmInput::kXZeroPoint] = split ? kNone : a_zero_point;
+  inputs[QuantizedGemmInput::kWeightsZeroPoint] = b.zero_point;
   QuantizedMatMulAttributes attributes;
   attributes.output.to = static_cast<int32_t>(DType::kI32);
-  const bool known = b_zero_point == kNone || IsConstant(node, b_zero_point);
-  const bool split = a_zero_point != kNone && !IsConstant(node, a_zero_point) && known &&
-                     IsConstant(node, b) && node.ShapeOf(b).rank == 2 && node.ShapeOf(a).rank > 1;
-  if (!split) {
-    return EmitMatMul(node, OpKind::kQuantizedMatMul, inputs, Attributes(attributes), output);
-  }
-  inputs[QuantizedGemmInput::kXZeroPoint] = kNone;
-  TENON_ASSIGN_OR_RETURN(const TensorId sums, EmitMatMul(node, OpKind::kQuantizedMatMul, inputs,
-                                                         Attributes(attributes)));
-  TENON_ASSIGN_OR_RETURN(const TensorId columns, ColumnSums(node, b, b_zero_point));
+  TENON_ASSIGN_OR_RETURN(const TensorId sums,
+                         EmitMatMul(node, OpKind::kQuantizedMatMul, inputs, Attributes(attributes),
+                                    split ? kIntermediate : output));
+  if (!split) return sums;
   TENON_ASSIGN_OR_RETURN(const TensorId zero, node.Cast(a_zero_point, DType::kI32));
-  TENON_ASSIGN_OR_RETURN(const TensorId shift, node.Binary(BinaryFunction::kMul, columns, zero));
+  TENON_ASSIGN_OR_RETURN(const TensorId shift,
+                         node.Binary(BinaryFunction::kMul, b.column_sums, zero));
   return node.Binary(BinaryFunction::kSub, sums, shift, output);
 }
 
 Result<TensorId> ScaledProduct(Lowering& node, const QuantizedMatrix& a, const QuantizedMatrix& b) {
-  TENON_ASSIGN_OR_RETURN(const TensorId sums,
-                         IntegerSums(node, a.id, a.zero_point, b.id, b.zero_point));
+  TENON_ASSIGN_OR_RETURN(const TensorId sums, IntegerSums(node, a.id, a.zero_point, b));
   TENON_ASSIGN_OR_RETURN(const TensorId floats, node.Cast(sums, DType::kF32));
   TENON_ASSIGN_OR_RETURN(const TensorId scale, node.Binary(BinaryFunction::kMul, a.scale, b.scale));
   return node.Binary(BinaryFunction::kMul, floats, scale);

@@ -161,7 +161,7 @@ Status LowerMatMulInteger(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId b, node.Input(1));
   TENON_ASSIGN_OR_RETURN(const TensorId a_zero_point, ZeroPoint(node, 2, true));
   TENON_ASSIGN_OR_RETURN(const TensorId b_zero_point, ZeroPoint(node, 3, false));
-  return IntegerSums(node, a, a_zero_point, b, b_zero_point, 0).status();
+  return IntegerSums(node, a, a_zero_point, {b, kNone, b_zero_point}, 0).status();
 }
 
 // Y = alpha A' B' + C; the units of C are alpha times the scales of A and B. Float without a scale

@@ -47,9 +47,8 @@ class Step {
   /// x + h R
   Result<TensorId> Add(TensorId x, TensorId h, TensorId recurrence) {
     if (layer_.dynamic) {
-      TENON_ASSIGN_OR_RETURN(const TensorId sums, DynamicProduct(node_, h,
-                                                                 {recurrence, way_.recurrence_scale,
-                                                                  way_.recurrence_zero_point}));
+      TENON_ASSIGN_OR_RETURN(const TensorId sums,
+                             DynamicProduct(node_, h, way_.quantized_recurrence));
       return node_.Binary(kAdd, x, sums);
     }
     TENON_ASSIGN_OR_RETURN(const TensorId product, Product(node_, h, recurrence));

@@ -143,10 +143,9 @@ Result<QuantizedMatrix> IntegersOf(Lowering& node, int index, int64_t d) {
 Result<TensorId> DynamicInputs(Lowering& node, RecurrentDirection& way, TensorId rows,
                                TensorId bias) {
   TENON_ASSIGN_OR_RETURN(const QuantizedMatrix weights, IntegersOf(node, 1, way.index));
-  TENON_ASSIGN_OR_RETURN(const QuantizedMatrix recurrence, IntegersOf(node, 2, way.index));
-  way.recurrence = recurrence.id;
-  way.recurrence_scale = recurrence.scale;
-  way.recurrence_zero_point = recurrence.zero_point;
+  TENON_ASSIGN_OR_RETURN(way.quantized_recurrence, IntegersOf(node, 2, way.index));
+  TENON_RETURN_IF_ERROR(FindColumnSums(node, way.quantized_recurrence));
+  way.recurrence = way.quantized_recurrence.id;
   TENON_ASSIGN_OR_RETURN(const TensorId sums, DynamicProduct(node, rows, weights));
   if (bias == kNone) return sums;
   return node.Binary(BinaryFunction::kAdd, sums, bias);

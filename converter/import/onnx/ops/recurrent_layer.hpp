@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "converter/import/onnx/lowering.hpp"
+#include "converter/import/onnx/ops/integer_products.hpp"
 
 namespace tenon::converter {
 
@@ -33,9 +34,8 @@ struct RecurrentDirection {
   bool reverse = false;
   TensorId inputs = kNone;      ///< [T, N, gates H]: products and biases of all steps
   TensorId recurrence = kNone;  ///< [H, gates H]
-  /// Of a recurrence of integers, by which h is multiplied in integers; kNone: it is of floats.
-  TensorId recurrence_scale = kNone;
-  TensorId recurrence_zero_point = kNone;
+  /// The same where it is of integers, by which h is multiplied in integers; else empty.
+  QuantizedMatrix quantized_recurrence;
   TensorId reset_bias = kNone;  ///< [H], of a GRU with linear_before_reset
   TensorId peepholes = kNone;   ///< [3, H]: input, output, forget
   TensorId h = kNone;           ///< [N, H]

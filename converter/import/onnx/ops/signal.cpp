@@ -96,13 +96,16 @@ Result<std::vector<double>> ReadWindowValues(Lowering& node, int64_t& length) {
 }
 
 // The frames' transforms are a convolution along time: [B, parts, 1, L] to [B, 2 bins, 1, frames].
+// A signal of two dimensions, [B, L], is real: not in ONNX's words, but what ONNX Runtime takes.
 Status LowerStft(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(TensorId x, node.Input(0));
   const Shape shape = node.ShapeOf(x);
-  if (shape.rank != 3) return InputError("its signal has {} dimensions instead of 3", shape.rank);
+  if (shape.rank != 2 && shape.rank != 3) {
+    return InputError("its signal has {} dimensions instead of 2 or 3", shape.rank);
+  }
   TENON_ASSIGN_OR_RETURN(const int64_t step, ScalarInput(node, 1));
   Transform t;
-  t.parts = shape[2];
+  t.parts = shape.rank == 2 ? 1 : shape[2];
   TENON_ASSIGN_OR_RETURN(const std::vector<double> window, ReadWindowValues(node, t.length));
   TENON_RETURN_IF_ERROR(fourier::CheckTransform(t));
   const bool one_sided = node.Flag("onesided", true);
@@ -123,7 +126,9 @@ Status LowerStft(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const Shape kernel, ShapeFromDims({t.bins * 2, t.parts, 1, t.length}));
   TENON_ASSIGN_OR_RETURN(const TensorId weights,
                          node.Constant("transform", node.DTypeOf(x), kernel, values));
-  TENON_ASSIGN_OR_RETURN(x, node.Transpose(x, {0, 2, 1}));
+  if (t.parts != 1) {
+    TENON_ASSIGN_OR_RETURN(x, node.Transpose(x, {0, 2, 1}));
+  }
   TENON_ASSIGN_OR_RETURN(x, node.Reshape(x, {shape[0], t.parts, 1, shape[1]}));
   ConvAttributes conv;
   // However far the next frame would be: beyond the signal there is none.

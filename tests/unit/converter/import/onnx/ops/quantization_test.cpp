@@ -183,7 +183,10 @@ TEST_CASE("ConvInteger: a zero point of run time is taken off the sums of an ima
   CHECK(model.Text().find("quantized_conv(%xq, %w, _, _, _, _, _) {to=i32}") != std::string::npos);
 }
 
-TEST_CASE("DynamicQuantizeLSTM: its products are of integers, its results near those of floats") {
+TEST_CASE(
+    "DynamicQuantizeLSTM: its products are of integers whose zero points are taken off the sums, "
+    "its "
+    "results near those of floats") {
   const auto lstm = [](bool dynamic) {
     const std::vector<int32_t> w = {20, -100, 60, 80, -30, 50, 90, -70};
     auto model = ModelBuilder(13).Input("x", {2, 1, 2}).Floats("s", {1}, {0.01F});
@@ -202,7 +205,11 @@ TEST_CASE("DynamicQuantizeLSTM: its products are of integers, its results near t
     if (dynamic) AddMicrosoftDomain(model);
     return model;
   };
-  CHECK(lstm(true).Text().find("= matmul(") == std::string::npos);
+  const std::string text = lstm(true).Text();
+  CHECK(text.find("= matmul(") == std::string::npos);
+  // Of the inputs and of the second step, whose h is no constant.
+  CHECK(text.find("quantized_matmul(%n/quantize, %w/reshaped, _, _, _, _, _)") != text.npos);
+  CHECK(text.find("quantized_matmul(%n/quantize_3, %r/reshaped, _, _, _, _, _)") != text.npos);
   const std::vector<Floats> x = {{0.5F, -1.0F, 1.5F, 0.25F}};
   const Floats integers = Run(lstm(true), x);
   const Floats floats = Run(lstm(false), x);
