@@ -42,6 +42,21 @@ ActivationFunctionType FusedActivation(const format::Operator& node) {
   return ActivationFunctionType::NONE;
 }
 
+/// x / y of integers, rounded down. Division rounds towards zero; its remainder and FLOOR_MOD's,
+/// which has the sign of y, differ by y where that is one too many, and are equal elsewhere.
+Result<TensorId> FloorQuotient(Node& node, TensorId x, TensorId y) {
+  const auto binary = [&](BinaryFunction function, TensorId a, TensorId b) {
+    return node.Binary(function, a, b);
+  };
+  TENON_ASSIGN_OR_RETURN(const TensorId quotient, binary(BinaryFunction::kDiv, x, y));
+  TENON_ASSIGN_OR_RETURN(const TensorId whole, binary(BinaryFunction::kMul, quotient, y));
+  TENON_ASSIGN_OR_RETURN(const TensorId remainder, binary(BinaryFunction::kSub, x, whole));
+  TENON_ASSIGN_OR_RETURN(const TensorId modulus, binary(BinaryFunction::kMod, x, y));
+  TENON_ASSIGN_OR_RETURN(TensorId excess, binary(BinaryFunction::kSub, remainder, modulus));
+  TENON_ASSIGN_OR_RETURN(excess, binary(BinaryFunction::kDiv, excess, y));
+  return binary(BinaryFunction::kAdd, quotient, excess);
+}
+
 }  // namespace
 
 Status LowerBinary(Node& node) {
@@ -64,7 +79,8 @@ Status LowerNotEqual(Node& node) {
 Status LowerFloorDiv(Node& node) {
   TENON_ASSIGN_OR_RETURN(const Operands x, node.Aligned({0, 1}));
   if (!IsFloat(node.DTypeOf(x.ids[0]))) {
-    return InputError("only floats are supported, not {}", DTypeName(node.DTypeOf(x.ids[0])));
+    TENON_ASSIGN_OR_RETURN(const TensorId z, FloorQuotient(node, x.ids[0], x.ids[1]));
+    return node.SetOutput(0, z, x.order);
   }
   TENON_ASSIGN_OR_RETURN(TensorId z, node.Binary(BinaryFunction::kDiv, x.ids[0], x.ids[1]));
   TENON_ASSIGN_OR_RETURN(z, node.Unary(z, {UnaryFunction::kFloor, 0.0F, 0.0F}));

@@ -86,7 +86,11 @@ Status LowerPart(Node& node, int32_t part) {
   Ints dims = DimsOf(node.ShapeOf(x));
   TENON_ASSIGN_OR_RETURN(x, Part(node, x, static_cast<int32_t>(dims.size()) - 1, part, 1));
   dims.pop_back();
-  TENON_ASSIGN_OR_RETURN(const TensorId y, node.Reshape(x, dims));
+  TENON_ASSIGN_OR_RETURN(TensorId y, node.Reshape(x, dims));
+  TENON_ASSIGN_OR_RETURN(const DType to, node.OutputDType(0));
+  if (to != node.DTypeOf(y)) {
+    TENON_ASSIGN_OR_RETURN(y, node.Cast(y, to));
+  }
   return node.SetOutput(0, y);
 }
 
@@ -118,6 +122,7 @@ Status LowerComplex(Node& node) {
   if (!node.ReadsComplex()) return InputError("it does not read complex numbers");
   switch (node.op()) {
     case Op::REAL:
+    case Op::CAST:  // a number without its imaginary part
       return LowerPart(node, 0);
     case Op::IMAG:
       return LowerPart(node, 1);

@@ -1,5 +1,6 @@
-// TRANSPOSE_CONV: see conv_phases.hpp.
+// TRANSPOSE_CONV, and MediaPipe's custom operator Convolution2DTransposeBias: see conv_phases.hpp.
 #include <algorithm>
+#include <cstring>
 
 #include "converter/import/conv_phases.hpp"
 #include "converter/import/tflite/ops/quantized.hpp"
@@ -10,7 +11,11 @@ namespace {
 
 using phases::Extent;
 
+/// Inputs of TRANSPOSE_CONV.
 enum : int { kOutputShape, kWeights, kX, kBias };
+
+/// Inputs of Convolution2DTransposeBias.
+enum : int { kBiasedX, kBiasedWeights, kBiasedBias };
 
 constexpr int64_t kMostExtent = 1 << 28;  // of windows, as attributes.hpp says
 
@@ -46,17 +51,28 @@ struct Geometry {
   Extent width;
 };
 
-Result<Geometry> ReadGeometry(Node& node, const format::TransposeConvOptions& options,
+/// Of either operator: where its inputs are, and what its options say.
+struct TransposedWindow {
+  int x = 0;
+  int weights = 0;
+  int bias = 0;
+  int64_t stride_height = 1;
+  int64_t stride_width = 1;
+  format::Padding padding = format::Padding::SAME;
+  format::ActivationFunctionType activation = format::ActivationFunctionType::NONE;
+};
+
+/// `y`: the dims of the output, channels last.
+Result<Geometry> ReadGeometry(const TransposedWindow& window, const std::vector<int64_t>& y,
                               const Shape& x, const Shape& w) {
-  TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> y, node.Ints(kOutputShape));
   if (y.size() != 4 || y[0] != x[0] || y[3] != w[0]) {
     return InputError("its output shape is not [{}, height, width, {}]", x[0], w[0]);
   }
   Geometry geometry;
   TENON_ASSIGN_OR_RETURN(geometry.height,
-                         ExtentOf(x[2], w[1], options.stride_h(), y[1], options.padding()));
+                         ExtentOf(x[2], w[1], window.stride_height, y[1], window.padding));
   TENON_ASSIGN_OR_RETURN(geometry.width,
-                         ExtentOf(x[3], w[2], options.stride_w(), y[2], options.padding()));
+                         ExtentOf(x[3], w[2], window.stride_width, y[2], window.padding));
   return geometry;
 }
 
@@ -67,38 +83,73 @@ struct PhasesNode {
   TensorId bias = kNone;  ///< none: kNone
   Geometry geometry;
   ConvAttributes conv;
-  format::ActivationFunctionType activation = format::ActivationFunctionType::NONE;
 
   [[nodiscard]] int64_t Phases() const { return geometry.height.stride * geometry.width.stride; }
 };
 
-// Output shape, weights [M, KH, KW, C], x, bias.
-Result<PhasesNode> ReadTransposeConv(Node& node) {
-  const auto* options = node.stored().builtin_options_as_TransposeConvOptions();
-  if (options == nullptr) return InputError("its options are missing");
-  TENON_ASSIGN_OR_RETURN(const TensorId given, node.Input(kWeights));
+/// `output`: its dims, channels last; empty: all that the input reaches.
+Result<PhasesNode> ReadPhases(Node& node, const TransposedWindow& window,
+                              std::vector<int64_t> output) {
+  TENON_ASSIGN_OR_RETURN(const TensorId given, node.Input(window.weights));
   const Shape w_shape = node.ShapeOf(given);
-  TENON_ASSIGN_OR_RETURN(const TensorId image, node.Input(kX, node.OrderOf(kX)));
+  TENON_ASSIGN_OR_RETURN(const TensorId image, node.Input(window.x, node.OrderOf(window.x)));
   if (node.ShapeOf(image).rank != 4 || w_shape.rank != 4) {
     return InputError("its input and weights must have 4 dimensions");
   }
   PhasesNode read;
-  read.activation = options->fused_activation_function();
-  TENON_ASSIGN_OR_RETURN(read.x, node.Input(kX, Order::kChannelsFirst));
+  TENON_ASSIGN_OR_RETURN(read.x, node.Input(window.x, Order::kChannelsFirst));
   const Shape x_shape = node.ShapeOf(read.x);
   if (w_shape[3] != x_shape[1]) {
     return InputError("{} channels and weights for {} of them do not fit", x_shape[1], w_shape[3]);
   }
-  TENON_ASSIGN_OR_RETURN(read.geometry, ReadGeometry(node, *options, x_shape, w_shape));
+  if (output.empty()) {
+    const auto reached = [&](int64_t input, int64_t kernel, int64_t stride) {
+      const bool same = window.padding == format::Padding::SAME;
+      return input * stride + (same ? 0 : std::max<int64_t>(0, kernel - stride));
+    };
+    output = {x_shape[0], reached(x_shape[2], w_shape[1], window.stride_height),
+              reached(x_shape[3], w_shape[2], window.stride_width), w_shape[0]};
+  }
+  TENON_ASSIGN_OR_RETURN(read.geometry, ReadGeometry(window, output, x_shape, w_shape));
   phases::SetPads(read.geometry.height, read.geometry.width, read.conv);
   TENON_ASSIGN_OR_RETURN(const TensorId w, node.Transpose(given, {3, 0, 1, 2}));
   TENON_ASSIGN_OR_RETURN(
       read.w, phases::PhaseWeights(node, w, 1, read.geometry.height, read.geometry.width));
-  if (node.HasInput(kBias)) {
-    TENON_ASSIGN_OR_RETURN(const TensorId bias, node.Input(kBias));
+  if (node.HasInput(window.bias)) {
+    TENON_ASSIGN_OR_RETURN(const TensorId bias, node.Input(window.bias));
     TENON_ASSIGN_OR_RETURN(read.bias, phases::PhaseBias(node, bias, read.Phases()));
   }
   return read;
+}
+
+Result<TransposedWindow> ReadWindow(const Node& node) {
+  const auto* options = node.stored().builtin_options_as_TransposeConvOptions();
+  if (options == nullptr) return InputError("its options are missing");
+  TransposedWindow window = {kX, kWeights, kBias, options->stride_h(), options->stride_w()};
+  window.padding = options->padding();
+  window.activation = options->fused_activation_function();
+  return window;
+}
+
+// Three words, as they lay in MediaPipe's memory: 1 for SAME or 2 for VALID, the strides along
+// width and height.
+Result<TransposedWindow> ReadBiasedWindow(const Node& node) {
+  const auto* bytes = node.stored().custom_options();
+  int32_t words[3];
+  if (bytes == nullptr || bytes->size() != sizeof words) {
+    return InputError("malformed: its options are not {} bytes", sizeof words);
+  }
+  std::memcpy(words, bytes->data(), sizeof words);
+  if (words[0] != 1 && words[0] != 2) return InputError("padding {} is not known", words[0]);
+  TransposedWindow window = {kBiasedX, kBiasedWeights, kBiasedBias, words[2], words[1]};
+  window.padding = words[0] == 1 ? format::Padding::SAME : format::Padding::VALID;
+  return window;
+}
+
+Result<PhasesNode> ReadTransposeConv(Node& node, const TransposedWindow& window) {
+  TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> output, node.Ints(kOutputShape));
+  if (output.empty()) return InputError("its output shape is empty");
+  return ReadPhases(node, window, output);
 }
 
 /// y without what the padding cuts off.
@@ -106,6 +157,15 @@ Result<TensorId> Joined(Node& node, const PhasesNode& read, TensorId y) {
   TENON_ASSIGN_OR_RETURN(const phases::JoinedPhases joined,
                          phases::JoinPhases(node, y, read.geometry.height, read.geometry.width));
   return node.Slice(joined.y, joined.kept);
+}
+
+Status EmitPhases(Node& node, const PhasesNode& read, format::ActivationFunctionType activation) {
+  std::vector<TensorId> inputs = {read.x, read.w};
+  if (read.bias != kNone) inputs.push_back(read.bias);
+  TENON_ASSIGN_OR_RETURN(TensorId y, node.Emit(OpKind::kConv, inputs, Attributes(read.conv)));
+  TENON_ASSIGN_OR_RETURN(y, Joined(node, read, y));
+  TENON_ASSIGN_OR_RETURN(y, node.Activate(y, activation));
+  return node.SetOutput(0, y, Order::kChannelsFirst);
 }
 
 /// True of i8 weights around 0 in the file, with a scale each output or one for all.
@@ -136,13 +196,15 @@ Result<std::vector<double>> PhaseFactors(Node& node, int64_t outputs, int64_t ph
 }  // namespace
 
 Status LowerTransposeConv(Node& node) {
-  TENON_ASSIGN_OR_RETURN(const PhasesNode read, ReadTransposeConv(node));
-  std::vector<TensorId> inputs = {read.x, read.w};
-  if (read.bias != kNone) inputs.push_back(read.bias);
-  TENON_ASSIGN_OR_RETURN(TensorId y, node.Emit(OpKind::kConv, inputs, Attributes(read.conv)));
-  TENON_ASSIGN_OR_RETURN(y, Joined(node, read, y));
-  TENON_ASSIGN_OR_RETURN(y, node.Activate(y, read.activation));
-  return node.SetOutput(0, y, Order::kChannelsFirst);
+  TENON_ASSIGN_OR_RETURN(const TransposedWindow window, ReadWindow(node));
+  TENON_ASSIGN_OR_RETURN(const PhasesNode read, ReadTransposeConv(node, window));
+  return EmitPhases(node, read, window.activation);
+}
+
+Status LowerBiasedTransposeConv(Node& node) {
+  TENON_ASSIGN_OR_RETURN(const TransposedWindow window, ReadBiasedWindow(node));
+  TENON_ASSIGN_OR_RETURN(const PhasesNode read, ReadPhases(node, window, {}));
+  return EmitPhases(node, read, window.activation);
 }
 
 // Weights with zero points, and those of u8, are made real.
@@ -153,10 +215,11 @@ Status LowerQuantizedTransposeConv(Node& node) {
     node.ComputeInFloats();
     return LowerTransposeConv(node);
   }
-  TENON_ASSIGN_OR_RETURN(const PhasesNode read, ReadTransposeConv(node));
+  TENON_ASSIGN_OR_RETURN(const TransposedWindow window, ReadWindow(node));
+  TENON_ASSIGN_OR_RETURN(const PhasesNode read, ReadTransposeConv(node, window));
   QuantizedConvAttributes attributes;
   attributes.conv = read.conv;
-  TENON_ASSIGN_OR_RETURN(attributes.output, OutputBounds(node, read.activation));
+  TENON_ASSIGN_OR_RETURN(attributes.output, OutputBounds(node, window.activation));
   const int64_t outputs = node.ShapeOf(read.w)[0] / read.Phases();
   TENON_ASSIGN_OR_RETURN(const std::vector<double> factors,
                          PhaseFactors(node, outputs, read.Phases()));

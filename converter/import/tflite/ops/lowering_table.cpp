@@ -42,6 +42,7 @@ constexpr LoweringRow kRows[] = {
     {Op::CUSTOM, LowerDetectionPostProcess, kInFloats, nullptr,
      "one image; max_classes_per_detection 1; zeros where nothing is",
      "TFLite_Detection_PostProcess"},
+    {Op::CUSTOM, LowerBiasedTransposeConv, kInFloats, nullptr, "", "Convolution2DTransposeBias"},
     {Op::DENSIFY, LowerDensify, kMoved},
     {Op::DEPTHWISE_CONV_2D, LowerConv, kExact, LowerQuantizedConv},
     {Op::DEPTH_TO_SPACE, LowerDepthToSpace, kMoved},

@@ -43,6 +43,7 @@ namespace tenon::converter::tflite {
 
 // conv_transpose.cpp
 [[nodiscard]] Status LowerTransposeConv(Node& node);
+[[nodiscard]] Status LowerBiasedTransposeConv(Node& node);
 [[nodiscard]] Status LowerQuantizedTransposeConv(Node& node);
 
 // fully_connected.cpp

@@ -87,12 +87,21 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("TFLite lowering: FLOOR_DIV of integers, and layers without options, are refused") {
-  TfliteBuilder integers;
-  const int32_t a = integers.Input("a", TensorType::INT32, {2});
-  const int32_t q = integers.Output("q", TensorType::INT32, {2});
-  integers.Node(Op::FLOOR_DIV, {a, a}, {q});
-  CHECK(integers.Text() == "error: node 'q' (FLOOR_DIV): only floats are supported, not i32");
+TEST_CASE("TFLite lowering: FLOOR_DIV of integers rounds down, whatever the signs") {
+  TfliteBuilder model;
+  const int32_t x = model.Input("x", kF32, {8});
+  const int32_t whole = model.Value("whole", TensorType::INT32, {8});
+  const int32_t divisors = model.Ints("divisors", {8}, {2, -2, 2, -2, 3, -3, 1, 5});
+  const int32_t q = model.Value("q", TensorType::INT32, {8});
+  const int32_t y = model.Output("y", kF32, {8});
+  model.Node(Op::CAST, {x}, {whole});
+  model.Node(Op::FLOOR_DIV, {whole, divisors}, {q});
+  model.Node(Op::CAST, {q}, {y});
+  CHECK(RunStep(model, {{"x", {7, 7, -7, -7, -6, -6, -9, 0}}})["y"] ==
+        Floats{3, -4, -4, 3, -2, 2, -9, 0});
+}
+
+TEST_CASE("TFLite lowering: layers without options are refused") {
   for (const Op op : {Op::CONCATENATION, Op::PACK, Op::FULLY_CONNECTED, Op::TRANSPOSE_CONV}) {
     TfliteBuilder model;
     const int32_t x = model.Input("x", kF32, {2, 2});

@@ -266,5 +266,34 @@ TEST_CASE(
         std::string::npos);
 }
 
+/// MediaPipe's operator on a row of `inputs` elements by the weights 1, 10, 100; `words`: padding,
+/// strides along width and height.
+TfliteBuilder BiasedRow(const std::vector<uint8_t>& words, int32_t outputs) {
+  TfliteBuilder model;
+  const int32_t x = model.Input("x", kF32, {1, 1, 3, 1});
+  const int32_t w = model.Floats("w", {1, 1, 3, 1}, {1, 10, 100});
+  const int32_t b = model.Floats("b", {1}, {0.5F});
+  const int32_t y = model.Output("y", kF32, {1, 1, outputs, 1});
+  std::vector<uint8_t> options;
+  for (const uint8_t word : words) options.insert(options.end(), {word, 0, 0, 0});
+  model.Custom("Convolution2DTransposeBias", {x, w, b}, {y}, options);
+  return model;
+}
+
+TEST_CASE("TFLite lowering: Convolution2DTransposeBias reaches as far as its input does") {
+  TfliteBuilder valid = BiasedRow({2, 2, 1}, 7);
+  CHECK(ElementsOf<float>(Computed(valid, {1, 2, 3})[0]) ==
+        Floats{1.5F, 10.5F, 102.5F, 20.5F, 203.5F, 30.5F, 300.5F});
+  TfliteBuilder same = BiasedRow({1, 2, 1}, 6);
+  CHECK(ElementsOf<float>(Computed(same, {1, 2, 3})[0]) ==
+        Floats{1.5F, 10.5F, 102.5F, 20.5F, 203.5F, 30.5F});
+}
+
+TEST_CASE("TFLite lowering: Convolution2DTransposeBias with other options is refused") {
+  CHECK(BiasedRow({3, 2, 1}, 6).Text().find("padding 3 is not known") != std::string::npos);
+  CHECK(BiasedRow({1, 2}, 6).Text().find("its options are not 12 bytes") != std::string::npos);
+  CHECK(BiasedRow({1, 0, 1}, 6).Text().find("window 3 with stride 0") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace tenon::converter::test
