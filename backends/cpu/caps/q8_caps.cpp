@@ -113,9 +113,6 @@ const char* DequantizeSupports(const OpCall& call) {
 
 const char* QuantizeWordsSupports(const OpCall& call) {
   if (!IsWord(call.Output().dtype)) return "the fast kernel of words gives i16 and u16";
-  if (call.AttributesAs<QuantizeAttributes>().rounding != Rounding::kHalfEven) {
-    return "the fast kernel of words rounds halves to even";
-  }
   return OneScaleReason(call);
 }
 

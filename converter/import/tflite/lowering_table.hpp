@@ -15,7 +15,7 @@ using LoweringFunction = Status (*)(Node& node);
 enum class Integers {
   kInFloats,   ///< numbers are made real, computed with and quantized again: not TFLite's bits
   kMoved,      ///< elements are only moved or compared: their bits stay (else as kInFloats)
-  kExact,      ///< `quantized` lowers it to TFLite's own arithmetic
+  kExact,      ///< `quantized` lowers it to TFLite's own arithmetic (of 16 bits: as kInFloats)
   kExactWide,  ///< kExact, with tensors of 16 bits among the others
 };
 

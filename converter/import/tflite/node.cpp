@@ -189,16 +189,13 @@ bool Node::HasComplex() const {
                      [&](int32_t output) { return importer_.IsComplex(output); });
 }
 
-Result<bool> Node::IsQuantized(bool takes_wide) const {
-  bool quantized = false;
+Result<QuantizedOperands> Node::Quantized() const {
+  QuantizedOperands found;
   const auto look = [&](int32_t tensor) -> Status {
     TENON_ASSIGN_OR_RETURN(const DType dtype, importer_.DTypeOf(tensor));
     TENON_ASSIGN_OR_RETURN(const Quantization quantization, importer_.QuantizationOf(tensor));
-    if (dtype == DType::kI16 && !quantization.IsNone() && !takes_wide) {
-      return InputError("quantization to 16 bits is not supported (tensor '{}')",
-                        importer_.NameOf(tensor));
-    }
-    quantized |= IsByte(dtype) && !quantization.IsNone();
+    found.bytes |= IsByte(dtype) && !quantization.IsNone();
+    found.words |= dtype == DType::kI16 && !quantization.IsNone();
     return {};
   };
   for (int i = 0; i < InputCount(); ++i) {
@@ -208,7 +205,7 @@ Result<bool> Node::IsQuantized(bool takes_wide) const {
   for (const int32_t output : *node_.outputs()) {
     TENON_RETURN_IF_ERROR(look(output));
   }
-  return quantized;
+  return found;
 }
 
 // --- emitting

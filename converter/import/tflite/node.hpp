@@ -25,6 +25,12 @@ struct Operands {
   Order order = Order::kModel;
 };
 
+/// True of each width that some operand of a node has whose integers stand for real numbers.
+struct QuantizedOperands {
+  bool bytes = false;  ///< i8 or u8
+  bool words = false;  ///< i16
+};
+
 /// One node while it is lowered.
 class Node {
  public:
@@ -82,9 +88,8 @@ class Node {
   [[nodiscard]] Result<Quantization> OutputQuantization(int index) const;
   /// The same of a tensor that only says how the node quantizes what it computes inside.
   [[nodiscard]] Result<Quantization> Intermediate(int index) const;
-  /// True if an operand is an i8 or u8 that stands for real numbers. Errors: an i16 that does,
-  /// where the node does not take such.
-  [[nodiscard]] Result<bool> IsQuantized(bool takes_wide) const;
+  /// Which integers among the operands stand for real numbers.
+  [[nodiscard]] Result<QuantizedOperands> Quantized() const;
   /// From here on inputs that are quantized are read as floats, and results are quantized again
   /// where the output is: what an op without integer arithmetic does.
   void ComputeInFloats() { in_floats_ = true; }

@@ -142,7 +142,7 @@ struct DequantizeCall {
   float scale;
 };
 
-/// Computes y[i] = rounded(x[i] / scale), halves to even, plus `zero_point`, between `min` and
+/// Computes y[i] = rounded(x[i] / scale) plus `zero_point`, between `min` and
 /// `max`, all of i16 or u16; NaN gives the zero point.
 struct QuantizeWordsCall {
   const float* x;
@@ -152,6 +152,7 @@ struct QuantizeWordsCall {
   int32_t zero_point;
   int32_t min;
   int32_t max;
+  bool half_away;  ///< how halves are rounded; else to even
 };
 
 /// Computes y[i] = float(x[i] - zero_point) * scale, where a word xor its flip is i16.

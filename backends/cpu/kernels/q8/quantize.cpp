@@ -30,6 +30,10 @@ int32_t ZeroPointOf(const OpCall& op, DType dtype) {
   return dtype == DType::kI8 ? static_cast<int8_t>(byte) : byte;
 }
 
+bool HasHalvesAway(const OpCall& op) {
+  return op.AttributesAs<QuantizeAttributes>().rounding == Rounding::kHalfAway;
+}
+
 QuantizeCall CallOf(const OpCall& op) {
   const DType dtype = op.Output().dtype;
   QuantizedOutput output;
@@ -40,7 +44,7 @@ QuantizeCall CallOf(const OpCall& op) {
   QuantizeCall call = {};
   call.scale = *op.Input(In::kScale).As<const float>();
   call.inverse = ExactInverse(call.scale);
-  call.half_away = op.AttributesAs<QuantizeAttributes>().rounding == Rounding::kHalfAway;
+  call.half_away = HasHalvesAway(op);
   call.output = ByteOutputOf(output);
   return call;
 }
@@ -129,6 +133,7 @@ Status QuantizeWordsRun(const KernelCall& call) {
   whole.zero_point = WordZeroPointOf(call.op, y.dtype);
   whole.min = y.dtype == DType::kI16 ? INT16_MIN : 0;
   whole.max = y.dtype == DType::kI16 ? INT16_MAX : UINT16_MAX;
+  whole.half_away = HasHalvesAway(call.op);
   MapElements(y, call.op.Input(In::kX), call.parallel, whole, routines.quantize_words);
   return OkStatus();
 }

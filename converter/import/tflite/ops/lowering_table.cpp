@@ -46,7 +46,7 @@ constexpr LoweringRow kRows[] = {
     {Op::DENSIFY, LowerDensify, kMoved},
     {Op::DEPTHWISE_CONV_2D, LowerConv, kExact, LowerQuantizedConv},
     {Op::DEPTH_TO_SPACE, LowerDepthToSpace, kMoved},
-    {Op::DEQUANTIZE, LowerDequantize, kExact, LowerDequantize},
+    {Op::DEQUANTIZE, LowerDequantize, kExactWide, LowerDequantize},
     {Op::DIV, LowerBinary, kInFloats},
     {Op::ELU, LowerUnary, kExact, LowerQuantizedFunction},
     {Op::EMBEDDING_LOOKUP, LowerEmbeddingLookup, kMoved},
@@ -196,10 +196,10 @@ Status Lower(Node& node) {
   if (found == nullptr) return InputError("this operator cannot be converted");
   const LoweringRow& row = *found;
   if (node.HasComplex()) return LowerComplex(node);
-  const bool takes_wide = row.integers == Integers::kExactWide;
-  TENON_ASSIGN_OR_RETURN(const bool quantized, node.IsQuantized(takes_wide));
-  if (!quantized) return row.lower(node);
-  if (row.quantized != nullptr) return row.quantized(node);
+  TENON_ASSIGN_OR_RETURN(const QuantizedOperands quantized, node.Quantized());
+  if (!quantized.bytes && !quantized.words) return row.lower(node);
+  const bool takes_words = row.integers == Integers::kExactWide;
+  if (row.quantized != nullptr && (takes_words || !quantized.words)) return row.quantized(node);
   if (row.integers == Integers::kMoved) {
     TENON_ASSIGN_OR_RETURN(const bool bits_stay, HasOneQuantization(node));
     if (bits_stay) return row.lower(node);

@@ -52,21 +52,14 @@ static inline EvenOutput EvenOutputOf(const ByteOutput& output) {
   return static_cast<uint8_t>(static_cast<uint8_t>(bits) ^ output.flip);
 }
 
-/// Limits x to a range that saturates every output of 8 bits; NaN gives 0.
-[[gnu::always_inline]] static inline float Bounded(float x) {
-  constexpr float kMost = 1024.0F;
-  const float number = x == x ? x : 0.0F;
-  const float below = number < kMost ? number : kMost;
-  return below > -kMost ? below : -kMost;
-}
-
-/// Rounds a bounded value to the nearest integer, halves away from zero.
-[[gnu::always_inline]] static inline int32_t RoundedAway(float x) {
-  const float bounded = Bounded(x);
-  const float size = bounded < 0.0F ? -bounded : bounded;
-  const auto whole = static_cast<int32_t>(size);
-  const int32_t rounded = whole + (size - static_cast<float>(whole) >= 0.5F ? 1 : 0);
-  return bounded < 0.0F ? -rounded : rounded;
+/// Rounds x to a whole number, halves away from zero; of sizes from 2^23 on only that they are
+/// large is kept, and NaN stays. There is no condition in it that the compiler takes for a branch.
+[[gnu::always_inline]] static inline float WholeAway(float x) {
+  constexpr float kRounder = 8388608.0F;  // 2^23: sums with it have no fractional bits
+  const float size = __builtin_fabsf(x);
+  const float even = (size + kRounder) - kRounder;
+  const float whole = even + (size - even == 0.5F ? 1.0F : 0.0F);
+  return __builtin_copysignf(whole, x);
 }
 
 [[gnu::always_inline]] static inline int32_t Scaled(const FixedPointFactor& factor, int32_t x) {
@@ -176,11 +169,10 @@ template <typename Call, typename Function>
 [[maybe_unused]] static void RunQuantize(const QuantizeCall& call) {
   const float scale = call.scale;
   const float inverse = call.inverse;
-  if (call.half_away) {
-    const ByteOutput output = call.output;
-    return MapFloats(call, [=](float x) { return ToByte(output, RoundedAway(x / scale)); });
-  }
   const EvenOutput output = EvenOutputOf(call.output);
+  if (call.half_away) {
+    return MapFloats(call, [=](float x) { return ToByteEven(output, WholeAway(x / scale)); });
+  }
   if (inverse == 0.0F) {
     return MapFloats(call, [=](float x) { return ToByteEven(output, x / scale); });
   }
@@ -207,12 +199,17 @@ template <typename Signed, typename Call>
   DequantizeAll<int8_t>(call);
 }
 
-/// Rounds as ToByteEven does: the sum's lower half is the result.
+/// Rounds as ToByteEven does, where the sum's lower half is the result, or halves away from zero.
 [[maybe_unused]] static void RunQuantizeWords(const QuantizeWordsCall& call) {
   const float scale = call.scale;
   const auto least = static_cast<float>(call.min - call.zero_point);
   const auto most = static_cast<float>(call.max - call.zero_point);
   const auto zero_point = static_cast<float>(call.zero_point);
+  if (call.half_away) {
+    return MapFloats(call, [=](float x) {
+      return static_cast<uint16_t>(EvenBits(WholeAway(x / scale), least, most, zero_point));
+    });
+  }
   MapFloats(call, [=](float x) {
     return static_cast<uint16_t>(EvenBits(x / scale, least, most, zero_point));
   });

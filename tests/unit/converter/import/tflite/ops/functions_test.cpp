@@ -101,6 +101,17 @@ TEST_CASE("TFLite lowering: FLOOR_DIV of integers rounds down, whatever the sign
         Floats{3, -4, -4, 3, -2, 2, -9, 0});
 }
 
+TEST_CASE("TFLite integers: numbers of 16 bits are made real, and real numbers such") {
+  TfliteBuilder model;
+  const int32_t x = model.Input("x", kF32, {4});
+  const int32_t q = model.Value("q", TensorType::INT16, {4}, {{0.5F}, {0}});
+  const int32_t y = model.Output("y", kF32, {4});
+  model.Node(Op::QUANTIZE, {x}, {q});
+  model.Node(Op::DEQUANTIZE, {q}, {y});
+  CHECK(RunStep(model, {{"x", {0.25F, -0.25F, 3.1F, 1e6F}}})["y"] ==
+        Floats{0.5F, -0.5F, 3.0F, 16383.5F});
+}
+
 TEST_CASE("TFLite lowering: layers without options are refused") {
   for (const Op op : {Op::CONCATENATION, Op::PACK, Op::FULLY_CONNECTED, Op::TRANSPOSE_CONV}) {
     TfliteBuilder model;

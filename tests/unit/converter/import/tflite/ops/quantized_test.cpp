@@ -151,13 +151,31 @@ TEST_CASE("TFLite integers: elements are moved as they are, if their scale stays
         "output %y\n");
 }
 
-TEST_CASE("TFLite integers: 16-bit activations are refused") {
+TEST_CASE("TFLite integers: numbers of 16 bits are computed with in floats") {
   TfliteBuilder model;
   const int32_t x = model.Input("x", TensorType::INT16, {4}, {{0.5F}, {0}});
-  const int32_t y = model.Output("y", TensorType::INT16, {4}, {{0.5F}, {0}});
+  const int32_t y = model.Output("y", TensorType::INT16, {4}, {{0.25F}, {0}});
   model.Node(Op::RELU, {x}, {y});
   CHECK(model.Text() ==
-        "error: node 'y' (RELU): quantization to 16 bits is not supported (tensor 'x')");
+        "input %x: i16[4]\n"
+        "const %y/scale: f32[1] = [0.5]\n"
+        "const %y/zero_point: i16[1] = [0]\n"
+        "const %y/scale_1: f32[1] = [0.25]\n"
+        "const %y/zero_point_1: i16[1] = [0]\n"
+        "%y/dequantize: f32[4] = dequantize(%x, %y/scale, %y/zero_point)\n"
+        "%y/unary: f32[4] = unary(%y/dequantize) {function=relu}\n"
+        "%y: i16[4] = quantize(%y/unary, %y/scale_1, %y/zero_point_1) {to=i16, "
+        "rounding=half_away}\n"
+        "output %y\n");
+}
+
+TEST_CASE("TFLite integers: what only moves numbers of 16 bits keeps their bits") {
+  TfliteBuilder model;
+  const int32_t x = model.Input("x", TensorType::INT16, {4}, {{0.5F}, {0}});
+  const int32_t dims = model.Ints("dims", {2}, {2, 2});
+  const int32_t y = model.Output("y", TensorType::INT16, {2, 2}, {{0.5F}, {0}});
+  model.Node(Op::RESHAPE, {x, dims}, {y});
+  CHECK(model.Text() == "input %x: i16[4]\n%y: i16[2,2] = reshape(%x) {dims=[2,2]}\noutput %y\n");
 }
 
 }  // namespace
