@@ -65,7 +65,8 @@ static inline EvenOutput EvenOutputOf(const ByteOutput& output) {
 [[gnu::always_inline]] static inline int32_t Scaled(const FixedPointFactor& factor, int32_t x) {
   const auto shifted = static_cast<int32_t>(static_cast<uint32_t>(x) << factor.left);
   const int64_t product = int64_t{shifted} * factor.multiplier + (int64_t{1} << 30);
-  const auto high = static_cast<int32_t>(product >> 31);
+  // Of the shifted bits only the lower half is kept, so that no sign needs to come after them.
+  const auto high = static_cast<int32_t>(static_cast<uint64_t>(product) >> 31);
   const uint32_t half = (uint32_t{1} << factor.right) >> 1;
   const uint32_t size = high < 0 ? 0U - static_cast<uint32_t>(high) : static_cast<uint32_t>(high);
   const auto rounded = static_cast<int32_t>((size + half) >> factor.right);
@@ -155,6 +156,27 @@ static void RunBinary(const BinaryCall& call) {
     case ByteFunction::kMultiply:
       return BinaryOf<ByteFunction::kMultiply>(call);
   }
+}
+
+/// Returns the largest product of `factor` and numbers of at most `most`; less than 0 where such a
+/// number, shifted and doubled, leaves 32 bits.
+[[gnu::always_inline]] static inline double MostAfter(double most, const FixedPointFactor& factor,
+                                                      int32_t left_shift) {
+  const double doubled =
+      most * 2.0 * static_cast<double>(uint64_t{1} << (factor.left + left_shift));
+  if (most < 0.0 || doubled >= 2147483648.0) return -1.0;
+  return doubled / 2.0 / static_cast<double>(uint64_t{1} << factor.right) + 1.0;
+}
+
+/// Returns whether a call in fixed point keeps within 32 bits, doubled, on the way.
+[[gnu::always_inline]] static inline bool IsTameFixedPoint(const BinaryCall& call) {
+  constexpr double kMost = 255.0;
+  if (call.function == ByteFunction::kMultiply) {
+    return MostAfter(kMost * kMost, call.z_factor, 0) >= 0.0;
+  }
+  const double x = MostAfter(kMost, call.x_factor, call.left_shift);
+  const double y = MostAfter(kMost, call.y_factor, call.left_shift);
+  return x >= 0.0 && y >= 0.0 && MostAfter(x + y, call.z_factor, 0) >= 0.0;
 }
 
 template <typename Call, typename Function>

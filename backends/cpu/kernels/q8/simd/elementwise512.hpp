@@ -121,22 +121,6 @@ using Factor = ShiftedMultiplier<__m512i>;
           _mm512_set1_epi32(factor.right == 0 ? 0 : -1)};
 }
 
-/// Returns the largest product of `factor` and numbers of at most `most`; less than 0 where
-/// FixedPointProduct cannot take them.
-[[gnu::always_inline]] static inline double MostAfter(double most, const FixedPointFactor& factor,
-                                                      int32_t left_shift) {
-  const double doubled =
-      most * 2.0 * static_cast<double>(uint64_t{1} << (factor.left + left_shift));
-  if (most < 0.0 || doubled >= 2147483648.0) return -1.0;
-  return doubled / 2.0 / static_cast<double>(uint64_t{1} << factor.right) + 1.0;
-}
-
-[[gnu::always_inline]] static inline bool IsTameFixedPointSum(const BinaryCall& call) {
-  const double x = MostAfter(255.0, call.x_factor, call.left_shift);
-  const double y = MostAfter(255.0, call.y_factor, call.left_shift);
-  return x >= 0.0 && y >= 0.0 && MostAfter(x + y, call.z_factor, 0) >= 0.0;
-}
-
 template <bool kAdd>
 static void SumInFixedPoint(const BinaryCall& call) {
   const Factor x_factor = MakeFactor(call.x_factor, call.left_shift);
@@ -156,7 +140,7 @@ static void SumInFixedPoint(const BinaryCall& call) {
 static void RunBinary512(const BinaryCall& call) {
   if (call.function == ByteFunction::kMultiply) return RunBinary(call);
   const bool add = call.function == ByteFunction::kAdd;
-  const bool tame = call.fixed_point ? IsTameFixedPointSum(call) : IsTameSum(call);
+  const bool tame = call.fixed_point ? IsTameFixedPoint(call) : IsTameSum(call);
   if (!tame) return RunBinary(call);
   if (call.fixed_point) return add ? SumInFixedPoint<true>(call) : SumInFixedPoint<false>(call);
   add ? SumOfFloats<true>(call) : SumOfFloats<false>(call);

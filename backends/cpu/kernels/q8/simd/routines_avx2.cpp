@@ -8,7 +8,7 @@
 
 #include "backends/cpu/kernels/q8/byte_routines.hpp"
 #include "backends/cpu/kernels/q8/simd/depthwise_avx2.hpp"
-#include "backends/cpu/kernels/q8/simd/elementwise.hpp"
+#include "backends/cpu/kernels/q8/simd/elementwise_avx2.hpp"
 #include "backends/cpu/kernels/q8/simd/layer_norm.hpp"
 #include "backends/cpu/kernels/q8/simd/pool.hpp"
 #include "backends/cpu/kernels/q8/simd/softmax.hpp"
@@ -76,7 +76,7 @@ const ByteRoutines kAvx2ByteRoutines = {
     avx2::RunDepthwise,
     avx2::RunDepthwiseWindow,
     RunLookup,
-    avx2::RunBinary,
+    avx2::RunWideBinary,
     avx2::RunQuantize,
     avx2::RunDequantize,
     avx2::RunQuantizeWords,

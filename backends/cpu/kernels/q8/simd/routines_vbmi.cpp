@@ -130,7 +130,7 @@ void LookupByPermutation(const LookupCall& call) {
 void BinaryByPermutation(const BinaryCall& call) {
   constexpr int kWorthTables = 1024;
   const bool is_sum = call.fixed_point && call.function != ByteFunction::kMultiply;
-  if (is_sum && call.count >= kWorthTables && avx512::IsTameFixedPointSum(call)) {
+  if (is_sum && call.count >= kWorthTables && avx512::IsTameFixedPoint(call)) {
     return SumInFixedPoint(call);
   }
   avx512::RunBinary512(call);
