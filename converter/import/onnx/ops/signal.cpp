@@ -5,7 +5,7 @@
 #include <numbers>
 #include <numeric>
 
-#include "converter/import/fourier.hpp"
+#include "converter/import/fourier_products.hpp"
 #include "converter/import/onnx/ops/indexing.hpp"
 #include "converter/import/onnx/ops/ops.hpp"
 #include "converter/ir/elements.hpp"
@@ -23,11 +23,6 @@ Result<int64_t> ScalarInput(Lowering& node, int index) {
   TENON_ASSIGN_OR_RETURN(const Ints values, node.ConstantInts(input));
   if (values.size() != 1) return InputError("input {} is not one number", index);
   return values[0];
-}
-
-Result<TensorId> TransformMatrix(Lowering& node, const Transform& t, int64_t points, DType dtype) {
-  TENON_ASSIGN_OR_RETURN(const Shape shape, ShapeFromDims({points * t.parts, t.bins * 2}));
-  return node.Constant("transform", dtype, shape, fourier::WeightsOf(t, points));
 }
 
 Status LowerDft(Lowering& node) {
@@ -63,9 +58,7 @@ Status LowerDft(Lowering& node) {
   const int64_t row = points * t.parts;
   if (row == 0) return InputError("its input has no points");
   TENON_ASSIGN_OR_RETURN(x, node.Reshape(x, {shape.Elements() / row, row}));
-  TENON_ASSIGN_OR_RETURN(const TensorId matrix, TransformMatrix(node, t, points, node.DTypeOf(x)));
-  TENON_ASSIGN_OR_RETURN(TensorId y,
-                         node.Emit(OpKind::kMatMul, {x, matrix}, Attributes(MatMulAttributes())));
+  TENON_ASSIGN_OR_RETURN(TensorId y, fourier::TransformRows(node, x, t, points));
   dims[dims.size() - 2] = t.bins;
   dims.back() = 2;
   TENON_ASSIGN_OR_RETURN(y, node.Reshape(y, dims));

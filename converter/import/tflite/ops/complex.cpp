@@ -2,8 +2,7 @@
 // dimension is the real and the imaginary part.
 #include <algorithm>
 
-#include "converter/import/fourier.hpp"
-#include "converter/import/import_graph.hpp"
+#include "converter/import/fourier_products.hpp"
 #include "converter/import/tflite/ops/ops.hpp"
 #include "tflite_subset_generated.h"
 
@@ -39,12 +38,7 @@ Result<TensorId> TransformRows(Node& node, TensorId x, const Transform& t) {
   if (row == 0) return InputError("its input has no points");
   const int64_t rows = node.ShapeOf(x).Elements() / row;
   TENON_ASSIGN_OR_RETURN(x, node.Reshape(x, {rows, row}));
-  TENON_ASSIGN_OR_RETURN(const Shape shape, ShapeFromDims({row, t.bins * 2}));
-  TENON_RETURN_IF_ERROR(CheckConstantLimit(node.graph(), shape.Elements() * 4, node.name()));
-  const TensorId matrix =
-      node.Constant("transform", DType::kF32, shape, fourier::WeightsOf(t, points));
-  TENON_ASSIGN_OR_RETURN(x,
-                         node.Emit(OpKind::kMatMul, {x, matrix}, Attributes(MatMulAttributes())));
+  TENON_ASSIGN_OR_RETURN(x, fourier::TransformRows(node, x, t, points));
   dims.back() = t.bins;
   dims.push_back(2);
   return node.Reshape(x, dims);

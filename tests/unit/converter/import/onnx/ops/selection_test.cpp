@@ -116,26 +116,5 @@ TEST_CASE("MaxPool: its indices lead MaxUnpool back, into a larger output too") 
   CheckClose(Run(model, {{1, 7, 2, 0, 3, 4, 9, 9}}), {0, 7, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0});
 }
 
-TEST_CASE("STFT: a step beyond the signal's end leaves one frame") {
-  const auto model = ModelBuilder(17)
-                         .Input("x", {1, 2, 1})
-                         .ScalarInt("step", 3)
-                         .Floats("window", {2}, {1, 1})
-                         .Node("STFT", {"x", "step", "window"}, {"y"})
-                         .Output("y");
-  CheckClose(Run(model, {{1, 2}}), {3, 0, -1, 0});
-}
-
-TEST_CASE("STFT: a signal of two dimensions is real, as ONNX Runtime takes it") {
-  const auto model = ModelBuilder(17)
-                         .Input("x", {1, 4})
-                         .ScalarInt("step", 2)
-                         .Floats("window", {2}, {1, 1})
-                         .Node("STFT", {"x", "step", "window"}, {"y"})
-                         .Output("y");
-  // Frames (1, 2) and (3, 5): sums, then differences, each with its imaginary part.
-  CheckClose(Run(model, {{1, 2, 3, 5}}), {3, 0, -1, 0, 8, 0, -2, 0});
-}
-
 }  // namespace
 }  // namespace tenon::converter::test

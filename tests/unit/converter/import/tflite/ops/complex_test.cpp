@@ -66,7 +66,8 @@ Floats Naive(const Spectrum& s, const Floats& x, Op part) {
 
 TEST_CASE("TFLite lowering: RFFT2D of rows and of planes, cut off and filled up, part by part") {
   for (const Spectrum& s : {Spectrum{1, 8, 1, 8}, Spectrum{1, 6, 1, 8}, Spectrum{3, 8, 1, 4},
-                            Spectrum{4, 8, 4, 8}, Spectrum{3, 5, 4, 8}, Spectrum{5, 8, 4, 4}}) {
+                            Spectrum{4, 8, 4, 8}, Spectrum{3, 5, 4, 8}, Spectrum{5, 8, 4, 4},
+                            Spectrum{1, 512, 1, 512}, Spectrum{2, 520, 2, 512}}) {
     for (const Op part : {Op::REAL, Op::IMAG, Op::COMPLEX_ABS, Op::CAST}) {
       CAPTURE(s.rows);
       CAPTURE(s.width);
@@ -84,7 +85,8 @@ TEST_CASE("TFLite lowering: RFFT2D of rows and of planes, cut off and filled up,
       const Floats got = Computed(model, values);
       const Floats wanted = Naive(s, values, part);
       REQUIRE(got.size() == wanted.size());
-      for (size_t i = 0; i < got.size(); ++i) CHECK(std::abs(got[i] - wanted[i]) < 1e-5F);
+      const float tolerance = s.width > 100 ? 2e-4F : 1e-5F;
+      for (size_t i = 0; i < got.size(); ++i) CHECK(std::abs(got[i] - wanted[i]) < tolerance);
     }
   }
 }

@@ -65,6 +65,23 @@ TEST_CASE("Gather: large results are cut over threads without a trace") {
   Generator random(2);
   CheckGather<uint32_t, int64_t>(DType::kU32, DType::kI64, {50, 300}, {200}, 0, random, 3);
   CheckGather<uint32_t, int64_t>(DType::kU32, DType::kI64, {50, 300}, {1000}, 1, random, 3);
+  CheckGather<uint32_t, int32_t>(DType::kU32, DType::kI32, {3, 70, 40}, {9, 90}, 1, random, 3);
+}
+
+TEST_CASE("Gather: frames of a signal, which overlap, and indices from the end before the first") {
+  // Frames of 3 rows, every 2 rows; the last goes on from the last row to the first.
+  OpFixture op = MakeGather();
+  op.AddInput(NumberedTensor<uint32_t>(DType::kU32, {6, 2}, Layout::kRowMajor));
+  const std::vector<int32_t> rows = {0, 1, 2, 2, 3, 4, 4, 5, -1, -2, -1, 0};
+  op.AddInput(Tensor::From(DType::kI32, {4, 3}, rows));
+  const Tensor y = op.AddOutput(Tensor(DType::kU32, {4, 3, 2}));
+  REQUIRE(op.Run(GatherAttributes{0}).ok());
+  std::vector<uint32_t> wanted;
+  for (const int32_t row : rows) {
+    const auto first = static_cast<uint32_t>(row < 0 ? row + 6 : row) * 2 + 1;
+    wanted.insert(wanted.end(), {first, first + 1});
+  }
+  CHECK(y.Values<uint32_t>() == wanted);
 }
 
 TEST_CASE("Gather: an index out of range is an error and nothing is written") {
