@@ -86,6 +86,7 @@ const std::vector<ListedPass>& ListOfPasses() {
       {kStore, kAlways, "store-weights", StoreWeights, "once no pass changes weights any more"},
       {kStore, kAlways, "fold-zero-points", FoldZeroPoints,
        "before anything is split, because parts share constants"},
+      {kStore, kFusing, "scale-channels", ScaleChannels, "for the next one"},
       {kStore, kFusing, "fuse-elementwise", FuseElementwise,
        "what no other pass could make part of an op, or of a format"},
       {kStore, kAlways, "keep-states", KeepStates, "once outputs are tensors that ops make"},

@@ -69,15 +69,17 @@ bool IsLargeOperand(const Graph& graph, const Step& step) {
   return bytes > kFewBytes && 2 * bytes > graph.tensor(step.value).ByteSize();
 }
 
-/// Returns true for a step whose operand is a few elements along one axis, again and again: a
-/// binary op by itself takes one row of them after the other, or gathers longer ones.
+/// Returns true for a step whose operand is a row of elements along one axis, again and again: a
+/// binary op by itself starts anew at each of its rows, which costs as much as some hundred
+/// elements do, where steps read it from a tile.
 bool HasShortOperand(const Graph& graph, const Step& step) {
-  constexpr int64_t kShort = 16;
+  constexpr int64_t kLongest = 256;
+  constexpr int64_t kFewestRows = 16;
   if (step.operand == kNone) return false;
   const Shape& shape = graph.tensor(step.operand).shape;
   const int64_t elements = shape.Elements();
-  if (elements < 2 || elements >= kShort) return false;
-  if (graph.tensor(step.value).shape.Elements() < kShort * elements) return false;
+  if (elements < 2 || elements > kLongest) return false;
+  if (graph.tensor(step.value).shape.Elements() < kFewestRows * elements) return false;
   return std::count_if(shape.dims, shape.dims + shape.rank, [](int32_t dim) { return dim > 1; }) ==
          1;
 }

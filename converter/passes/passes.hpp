@@ -105,9 +105,17 @@ namespace tenon::converter {
 // Numerics:   the scale may be applied to the keys.
 [[nodiscard]] Status FuseAttention(Graph& graph, PassContext& context);
 
+// Makes a product and a sum with constants of depthwise convolutions of one tap, as batch norms that
+// stand behind an activation are stored: steps of one elementwise op then, not a pass of their own.
+// Requires:   f32, constant weights and bias, no padding or strides; no residual.
+//             PassContext::has_fast_kernel for elementwise ops on the same tensors.
+// Guarantees: no such convolution is left.
+// Numerics:   the same bits, where kernels do not fuse the product and the sum.
+[[nodiscard]] Status ScaleChannels(Graph& graph, PassContext& context);
+
 // Makes one op, elementwise, of unary and binary ops that follow each other, each the only reader
 // of the one before: one pass over memory instead of one for each. A binary op by itself becomes
-// one, too, where its operand is a few elements along one axis.
+// one, too, where its operand is a short row along one axis.
 // Requires:   f32; every result has one shape, to which the other operands broadcast.
 //             PassContext::has_fast_kernel, and no piece is better off alone.
 //             An activation of a binary op that has a fast kernel alone becomes a step of its own.

@@ -63,11 +63,13 @@ TEST_CASE("FuseElementwise: what has a fast kernel alone is no activation of a b
   CHECK(Has(fused(full), "operands=[1,1,1,1,1,1,1,1,1,1,1,1]"));
 }
 
-TEST_CASE("FuseElementwise: a binary op by itself whose operand is a few elements along one axis") {
+TEST_CASE("FuseElementwise: a binary op by itself whose operand is a row along one axis") {
   CHECK(Has(Fused("%y = binary(%s, %x) {function=sub}\noutput %y\n"),
             "elementwise(%x, %s) {operands=[-1], functions=[sub]"));
+  CHECK(IsFused("const %k: f32[32] = splat(1)\n%y = binary(%x, %k)\noutput %y\n"));
   // Many of them, and those of a small tensor, are as well off by themselves.
-  CHECK_FALSE(IsFused("const %k: f32[32] = splat(1)\n%y = binary(%x, %k)\noutput %y\n"));
+  CHECK_FALSE(IsFused(
+      "input %u: f32[32,257]\nconst %k: f32[257] = splat(1)\n%y = binary(%u, %k)\noutput %y\n"));
   CHECK_FALSE(IsFused("input %u: f32[1,8,4,1]\n%y = binary(%u, %s)\noutput %y\n"));
 }
 

@@ -83,6 +83,11 @@ void MergeInnermost(PadPlan& plan) {
 template <typename T>
 void FillRow(char* to, ptrdiff_t stride, T value, int count) {
   using Word [[gnu::may_alias]] = T;
+  auto* const words = reinterpret_cast<Word*>(to);
+  if (stride == sizeof(T)) {
+    for (ptrdiff_t i = 0; i < count; ++i) words[i] = value;
+    return;
+  }
   for (ptrdiff_t i = 0; i < count; ++i) *reinterpret_cast<Word*>(to + i * stride) = value;
 }
 
@@ -93,6 +98,9 @@ void PadRow(const PadDimension& dim, PadMode mode, char* to, const char* from, T
   const int32_t inside_first = std::clamp<int32_t>(dim.first + dim.begin, 0, dim.size);
   const int32_t inside_end = std::clamp<int32_t>(dim.last + dim.begin + 1, inside_first, dim.size);
   const auto border = [&](int32_t i, int32_t end) {
+    if (mode == PadMode::kConstant) {
+      return FillRow<T>(to + i * dim.to_stride, dim.to_stride, value, end - i);
+    }
     for (; i < end; ++i) {
       const int32_t at = SourceIndex(dim, mode, i);
       T element = value;
