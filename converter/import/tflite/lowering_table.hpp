@@ -14,7 +14,8 @@ using LoweringFunction = Status (*)(Node& node);
 /// What becomes of an operator when its tensors are quantized.
 enum class Integers {
   kInFloats,   ///< numbers are made real, computed with and quantized again: not TFLite's bits
-  kMoved,      ///< elements are only moved or compared: their bits stay (else as kInFloats)
+  kMoved,      ///< elements are only moved: their bits stay (else as kInFloats)
+  kCompared,   ///< elements are only compared: kMoved, but as kInFloats where they have 16 bits
   kExact,      ///< `quantized` lowers it to TFLite's own arithmetic (of 16 bits: as kInFloats)
   kExactWide,  ///< kExact, with tensors of 16 bits among the others
 };

@@ -14,6 +14,7 @@ namespace {
 using Op = format::BuiltinOperator;
 constexpr Integers kInFloats = Integers::kInFloats;
 constexpr Integers kMoved = Integers::kMoved;
+constexpr Integers kCompared = Integers::kCompared;
 constexpr Integers kExact = Integers::kExact;
 constexpr Integers kExactWide = Integers::kExactWide;
 
@@ -101,8 +102,8 @@ constexpr LoweringRow kRows[] = {
     {Op::REAL, LowerComplex, kInFloats},
     {Op::REDUCE_ALL, LowerReduceBools, kMoved},
     {Op::REDUCE_ANY, LowerReduceBools, kMoved},
-    {Op::REDUCE_MAX, LowerReduce, kMoved},
-    {Op::REDUCE_MIN, LowerReduce, kMoved},
+    {Op::REDUCE_MAX, LowerReduce, kCompared},
+    {Op::REDUCE_MIN, LowerReduce, kCompared},
     {Op::REDUCE_PROD, LowerReduce, kInFloats},
     {Op::RELU, LowerUnary, kExact, LowerQuantizedFunction},
     {Op::RELU6, LowerUnary, kExact, LowerQuantizedFunction},
@@ -141,7 +142,7 @@ constexpr LoweringRow kRows[] = {
     {Op::SVDF, LowerSvdf, kExactWide, LowerQuantizedSvdf, "its state f32 or i16"},
     {Op::TANH, LowerUnary, kExact, LowerQuantizedFunction},
     {Op::TILE, LowerTile, kMoved},
-    {Op::TOPK_V2, LowerTopK, kMoved, nullptr, "K constant"},
+    {Op::TOPK_V2, LowerTopK, kCompared, nullptr, "K constant"},
     {Op::TRANSPOSE, LowerTranspose, kMoved},
     {Op::TRANSPOSE_CONV, LowerTransposeConv, kExact, LowerQuantizedTransposeConv},
     {Op::UNIDIRECTIONAL_SEQUENCE_LSTM, LowerSequenceLstm, kExactWide, LowerQuantizedSequenceLstm,
@@ -200,7 +201,8 @@ Status Lower(Node& node) {
   if (!quantized.bytes && !quantized.words) return row.lower(node);
   const bool takes_words = row.integers == Integers::kExactWide;
   if (row.quantized != nullptr && (takes_words || !quantized.words)) return row.quantized(node);
-  if (row.integers == Integers::kMoved) {
+  const bool compares = row.integers == Integers::kCompared;
+  if (row.integers == Integers::kMoved || (compares && !quantized.words)) {
     TENON_ASSIGN_OR_RETURN(const bool bits_stay, HasOneQuantization(node));
     if (bits_stay) return row.lower(node);
   }
@@ -216,7 +218,9 @@ std::vector<ImportedOperator> TfliteOperators() {
   std::vector<ImportedOperator> operators;
   for (const tflite::LoweringRow& row : tflite::kRows) {
     const char* quantized = "dequantized, computed in floats, quantized";
-    if (row.integers == tflite::Integers::kMoved) quantized = "the bits stay";
+    const bool computes =
+        row.integers != tflite::Integers::kMoved && row.integers != tflite::Integers::kCompared;
+    if (!computes) quantized = "the bits stay";
     if (row.quantized != nullptr) quantized = "TFLite's, bit for bit";
     const std::string name = row.custom.empty() ? tflite::format::EnumNameBuiltinOperator(row.op)
                                                 : std::string(row.custom);

@@ -169,6 +169,20 @@ TEST_CASE("TFLite integers: numbers of 16 bits are computed with in floats") {
         "output %y\n");
 }
 
+TEST_CASE("TFLite integers: numbers of 16 bits are compared in floats, of 8 bits as they are") {
+  const auto text = [](TensorType type) {
+    TfliteBuilder model;
+    const int32_t x = model.Input("x", type, {4}, {{0.5F}, {0}});
+    const int32_t axes = model.Ints("axes", {1}, {0});
+    const int32_t y = model.Output("y", type, {1}, {{0.5F}, {0}});
+    model.Node(Op::REDUCE_MAX, {x, axes}, {y}, BuiltinOptions::ReducerOptions,
+               format::CreateReducerOptions(model.flat, true).Union());
+    return model.Text();
+  };
+  CHECK(text(kI8).find("dequantize") == std::string::npos);
+  CHECK(text(TensorType::INT16).find("= dequantize(%x") != std::string::npos);
+}
+
 TEST_CASE("TFLite integers: what only moves numbers of 16 bits keeps their bits") {
   TfliteBuilder model;
   const int32_t x = model.Input("x", TensorType::INT16, {4}, {{0.5F}, {0}});
