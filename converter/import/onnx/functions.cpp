@@ -4,6 +4,7 @@
 
 #include <unordered_map>
 
+#include "converter/import/import_graph.hpp"
 #include "converter/import/onnx/model_file.hpp"
 #include "converter/import/onnx/subgraphs.hpp"
 #include "converter/import/onnx/value_names.hpp"

@@ -267,6 +267,10 @@ Result<std::vector<TensorId>> Importer::Inline(int32_t index, const std::vector<
   constexpr int kMostDepth = 32;
   if (depth_ == kMostDepth) return InputError("its graphs call each other without an end");
   const format::SubGraph* graph = model_.subgraphs()->Get(static_cast<uint32_t>(index));
+  inlined_nodes_ += graph->operators() == nullptr ? 0 : int64_t{graph->operators()->size()};
+  if (inlined_nodes_ > kMostInlinedNodes) {
+    return InputError("its graphs stand for more than {} nodes", kMostInlinedNodes);
+  }
   const format::SubGraph* outer = std::exchange(model_graph_, graph);
   std::vector<Held> held(graph->tensors()->size());
   held_.swap(held);

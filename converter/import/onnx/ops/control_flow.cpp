@@ -1,5 +1,6 @@
-// If, Loop and Scan, where the branch and the number of iterations are known at conversion: the
-// branch stands in the graph's place, and so does every iteration.
+// If, Loop and Scan. A branch that is known at conversion stands in the graph's place, and so does
+// every iteration of a loop; of a condition that is computed, both branches do.
+#include <fmt/ranges.h>
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
@@ -22,18 +23,50 @@ Result<int64_t> OneConstant(Lowering& node, TensorId id, const char* what) {
   return values[0];
 }
 
+Status CheckBranch(const Lowering& node, const Ids& outputs) {
+  if (static_cast<int>(outputs.size()) == node.OutputCount()) return {};
+  return InputError("its branch has {} outputs instead of {}", outputs.size(), node.OutputCount());
+}
+
+/// Computes both branches, of whose outputs the condition chooses when it is known: nothing else
+/// makes a difference, since ops have no effect but their outputs.
+Status ChooseWhenRun(Lowering& node, TensorId condition, const onnx::GraphProto& then_branch,
+                     const onnx::GraphProto& else_branch) {
+  if (node.DTypeOf(condition) != DType::kBool || node.ShapeOf(condition).Elements() != 1) {
+    return InputError("its condition is no single bool");
+  }
+  TENON_ASSIGN_OR_RETURN(const TensorId chosen, node.Reshape(condition, {}));
+  TENON_ASSIGN_OR_RETURN(const Ids thens, node.Inline(then_branch, {}, "then"));
+  TENON_ASSIGN_OR_RETURN(const Ids elses, node.Inline(else_branch, {}, "else"));
+  TENON_RETURN_IF_ERROR(CheckBranch(node, thens));
+  TENON_RETURN_IF_ERROR(CheckBranch(node, elses));
+  for (int i = 0; i < node.OutputCount(); ++i) {
+    const TensorId x = thens[static_cast<size_t>(i)];
+    const TensorId y = elses[static_cast<size_t>(i)];
+    if (node.ShapeOf(x) != node.ShapeOf(y) || node.DTypeOf(x) != node.DTypeOf(y)) {
+      return InputError("its branches give [{}] and [{}]", fmt::join(DimsOf(node.ShapeOf(x)), ","),
+                        fmt::join(DimsOf(node.ShapeOf(y)), ","));
+    }
+    TENON_RETURN_IF_ERROR(node.Emit(OpKind::kSelect, {chosen, x, y}, Attributes(), i).status());
+  }
+  return {};
+}
+
 Status LowerIf(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId condition, node.Input(0));
-  TENON_ASSIGN_OR_RETURN(const int64_t taken, OneConstant(node, condition, "its condition"));
   const onnx::GraphProto* then_branch = node.GraphAttribute("then_branch");
   const onnx::GraphProto* else_branch = node.GraphAttribute("else_branch");
   if (then_branch == nullptr || else_branch == nullptr) return InputError("a branch is missing");
-  TENON_ASSIGN_OR_RETURN(const Ids outputs, taken != 0 ? node.Inline(*then_branch, {}, "then")
-                                                       : node.Inline(*else_branch, {}, "else"));
-  if (static_cast<int>(outputs.size()) != node.OutputCount()) {
-    return InputError("its branch has {} outputs instead of {}", outputs.size(),
-                      node.OutputCount());
+  const Result<int64_t> taken = OneConstant(node, condition, "its condition");
+  if (!taken.ok()) {
+    const Status chosen = ChooseWhenRun(node, condition, *then_branch, *else_branch);
+    if (chosen.ok() || chosen.error().kind == ErrorKind::kDoesNotFit) return chosen;
+    return InputError("{}; or both branches are computed, but {}", taken.error().message,
+                      chosen.error().message);
   }
+  TENON_ASSIGN_OR_RETURN(const Ids outputs, *taken != 0 ? node.Inline(*then_branch, {}, "then")
+                                                        : node.Inline(*else_branch, {}, "else"));
+  TENON_RETURN_IF_ERROR(CheckBranch(node, outputs));
   for (int i = 0; i < node.OutputCount(); ++i) node.Alias(i, outputs[static_cast<size_t>(i)]);
   return {};
 }
@@ -194,7 +227,10 @@ Status LowerScan(Lowering& node) {
 }
 
 constexpr LoweringRow kRows[] = {
-    {"If", LowerIf, {}, "condition known at conversion (--freeze)"},
+    {"If",
+     LowerIf,
+     {},
+     "condition known at conversion (--freeze), or branches of the same shapes, both computed"},
     {"Loop", LowerLoop, {}, "number of iterations known at conversion, at most 4096"},
     {"Scan", LowerScan, {}, "since opset 9; at most 4096 iterations"},
 };

@@ -1,5 +1,7 @@
-// IF and WHILE, where the branch and the number of rounds are known at conversion: the branch
-// stands in the node's place, and so does every round.
+// IF and WHILE. A branch that is known at conversion stands in the node's place, and so does every
+// round of a loop; of a condition that is computed, both branches do.
+#include <fmt/ranges.h>
+
 #include "converter/import/import_graph.hpp"
 #include "converter/import/tflite/ops/ops.hpp"
 #include "tflite_subset_generated.h"
@@ -41,16 +43,54 @@ Result<bool> IsTrue(Node& node, const Ids& outputs) {
   return node.graph().tensor(outputs[0]).constant->front() != std::byte{0};
 }
 
+struct Branches {
+  int32_t then_graph;
+  int32_t else_graph;
+};
+
+/// Computes both branches, of whose outputs the condition chooses when it is known: nothing else
+/// makes a difference, since there are no variables in them.
+Status ChooseWhenRun(Node& node, TensorId condition, const Branches& branches, const Ids& inputs) {
+  if (node.DTypeOf(condition) != DType::kBool || node.ShapeOf(condition).Elements() != 1) {
+    return InputError("its condition is no single bool");
+  }
+  TENON_ASSIGN_OR_RETURN(const TensorId chosen, node.Reshape(condition, {}));
+  TENON_ASSIGN_OR_RETURN(const Ids thens, node.Inline(branches.then_graph, inputs));
+  TENON_ASSIGN_OR_RETURN(const Ids elses, node.Inline(branches.else_graph, inputs));
+  if (thens.size() != elses.size()) {
+    return InputError("its branches have {} and {} outputs", thens.size(), elses.size());
+  }
+  Ids outputs;
+  for (size_t i = 0; i < thens.size(); ++i) {
+    const Shape x = node.ShapeOf(thens[i]);
+    const Shape y = node.ShapeOf(elses[i]);
+    if (x != y || node.DTypeOf(thens[i]) != node.DTypeOf(elses[i])) {
+      return InputError("its branches give [{}] and [{}]", fmt::join(x.dims, x.dims + x.rank, ","),
+                        fmt::join(y.dims, y.dims + y.rank, ","));
+    }
+    TENON_ASSIGN_OR_RETURN(outputs.emplace_back(),
+                           node.Emit(OpKind::kSelect, {chosen, thens[i], elses[i]}, Attributes()));
+  }
+  return SetOutputs(node, outputs);
+}
+
 }  // namespace
 
 Status LowerIf(Node& node) {
   const auto* options = node.stored().builtin_options_as_IfOptions();
   if (options == nullptr) return InputError("its options are missing");
   TENON_ASSIGN_OR_RETURN(const TensorId condition, node.Input(0));
-  TENON_ASSIGN_OR_RETURN(const bool taken, IsTrue(node, {condition}));
   TENON_ASSIGN_OR_RETURN(const Ids inputs, InputsFrom(node, 1));
-  const int32_t graph = taken ? options->then_subgraph_index() : options->else_subgraph_index();
-  TENON_ASSIGN_OR_RETURN(const Ids outputs, node.Inline(graph, inputs));
+  const Branches branches = {options->then_subgraph_index(), options->else_subgraph_index()};
+  const Result<bool> taken = IsTrue(node, {condition});
+  if (!taken.ok()) {
+    const Status chosen = ChooseWhenRun(node, condition, branches, inputs);
+    if (chosen.ok() || chosen.error().kind == ErrorKind::kDoesNotFit) return chosen;
+    return InputError("{}; or both branches are computed, but {}", taken.error().message,
+                      chosen.error().message);
+  }
+  TENON_ASSIGN_OR_RETURN(const Ids outputs,
+                         node.Inline(*taken ? branches.then_graph : branches.else_graph, inputs));
   return SetOutputs(node, outputs);
 }
 

@@ -65,7 +65,9 @@ constexpr LoweringRow kRows[] = {
     {Op::GREATER, LowerBinary, kInFloats},
     {Op::GREATER_EQUAL, LowerBinary, kInFloats},
     {Op::HARD_SWISH, LowerUnary, kExact, LowerQuantizedFunction},
-    {Op::IF, LowerIf, kExact, LowerIf, "its condition known at conversion; no variables inside"},
+    {Op::IF, LowerIf, kExact, LowerIf,
+     "its condition known at conversion, or branches of the same shapes, both computed; no "
+     "variables inside"},
     {Op::IMAG, LowerComplex, kInFloats},
     {Op::L2_NORMALIZATION, LowerL2Normalization, kInFloats},
     {Op::LEAKY_RELU, LowerUnary, kExact, LowerQuantizedFunction},

@@ -74,15 +74,27 @@ TEST_CASE("If: the branch of a known condition stands in the graph's place") {
   CheckClose(Run(model, {{0, 1}}), {1, std::exp(1.0F)});
 }
 
-TEST_CASE("If: a condition that is computed from an input is refused, and freezing advised") {
+/// y = -x or exp(x), by whether the input `flag` is not zero.
+ModelBuilder ComputedIf(const char* in_else = "x") {
   ModelBuilder model(13);
-  model.Input("x", {1});
-  model.Node("Cast", {"x"}, {"taken"}, "c").Set("to", onnx::TensorProto::BOOL);
+  model.Input("x", {2}).Input("flag", {1}).Floats("other", {3}, {1, 2, 3});
+  model.Node("Cast", {"flag"}, {"taken"}, "c").Set("to", onnx::TensorProto::BOOL);
   model.Node("If", {"taken"}, {"y"});
   SetGraph(model, "then_branch", Body("Neg", {"x"}, {}, "then_y"));
-  SetGraph(model, "else_branch", Body("Exp", {"x"}, {}, "else_y"));
+  SetGraph(model, "else_branch", Body("Exp", {in_else}, {}, "else_y"));
   model.Output("y");
-  CHECK(Contains(model.Text(), "--freeze x=FILE.npy"));
+  return model;
+}
+
+TEST_CASE("If: of a condition that is computed both branches are, and it chooses") {
+  CheckClose(Run(ComputedIf(), {{0, 1}, {0}}), {1, std::exp(1.0F)});
+  CheckClose(Run(ComputedIf(), {{0, 1}, {2}}), {0, -1});
+}
+
+TEST_CASE("If: branches of other shapes are refused where the condition is computed") {
+  const std::string text = ComputedIf("other").Text();
+  CHECK(Contains(text, "--freeze flag=FILE.npy"));
+  CHECK(Contains(text, "or both branches are computed, but its branches give [2] and [3]"));
 }
 
 TEST_CASE(

@@ -117,15 +117,14 @@ TEST_CASE("TFLite suppression: scores that overlaps lower are refused") {
   CHECK(Suppression(0.5F, 0.5F).Text().find("(sigma) are not supported") != std::string::npos);
 }
 
-/// y = x + x or x * x, by a condition that `known` makes a constant.
+/// y = x + x or x * x, by a constant.
 struct Branch : TfliteBuilder {
-  Branch(bool known, bool taken) {
+  explicit Branch(bool taken) {
     const int32_t x = Input("x", TensorType::FLOAT32, {2});
     const int32_t y = Output("y", TensorType::FLOAT32, {2});
     const int32_t inner = Value("inner", TensorType::FLOAT32, {2});
     const int32_t result = Value("result", TensorType::FLOAT32, {2});
-    const int32_t condition = known ? Bytes("condition", TensorType::BOOL, {}, {taken ? 1 : 0}, {})
-                                    : Input("condition", TensorType::BOOL, {});
+    const int32_t condition = Bytes("condition", TensorType::BOOL, {}, {taken ? 1 : 0}, {});
     const int32_t sum = Graph({inner}, {result}, [&] { Node(Op::ADD, {inner, inner}, {result}); });
     const int32_t product = Graph({inner}, {result}, [&] {
       Node(Op::MUL, {inner, inner}, {result});
@@ -136,16 +135,66 @@ struct Branch : TfliteBuilder {
 };
 
 TEST_CASE("TFLite IF: the branch that a known condition takes stands in its place") {
-  Branch sum(true, true);
+  Branch sum(true);
   CHECK(RunStep(sum, {{"x", {3.0F, -4.0F}}}).at("y") == std::vector<float>{6, -8});
-  Branch product(true, false);
+  Branch product(false);
   CHECK(RunStep(product, {{"x", {3.0F, -4.0F}}}).at("y") == std::vector<float>{9, 16});
 }
 
-TEST_CASE("TFLite IF: a condition that is computed is refused, with what it depends on") {
-  const std::string text = Branch(false, true).Text();
+/// y = x + x, or what `in_else` gives, by whether x[0] is above 0.
+struct ComputedBranch : TfliteBuilder {
+  explicit ComputedBranch(bool alike) {
+    const int32_t x = Input("x", TensorType::FLOAT32, {2});
+    const int32_t y = Output("y", TensorType::FLOAT32, {2});
+    const int32_t inner = Value("inner", TensorType::FLOAT32, {2});
+    const int32_t result = Value("result", TensorType::FLOAT32, {2});
+    const int32_t longer = Value("longer", TensorType::FLOAT32, {4});
+    const int32_t first = Value("first", TensorType::FLOAT32, {1});
+    const int32_t above = Value("above", TensorType::BOOL, {1});
+    Node(Op::SLICE, {x, Ints("begin", {1}, {0}), Ints("size", {1}, {1})}, {first});
+    Node(Op::GREATER, {first, Floats("zero", {}, {0})}, {above});
+    const int32_t sum = Graph({inner}, {result}, [&] { Node(Op::ADD, {inner, inner}, {result}); });
+    const int32_t other = Graph({inner}, {alike ? result : longer}, [&] {
+      if (alike) return Node(Op::MUL, {inner, inner}, {result});
+      Node(Op::CONCATENATION, {inner, inner}, {longer}, BuiltinOptions::ConcatenationOptions,
+           format::CreateConcatenationOptions(flat, 0).Union());
+    });
+    Node(Op::IF, {above, x}, {y}, BuiltinOptions::IfOptions,
+         format::CreateIfOptions(flat, sum, other).Union());
+  }
+};
+
+TEST_CASE("TFLite IF: of a condition that is computed both branches are, and it chooses") {
+  ComputedBranch model(true);
+  CHECK(RunStep(model, {{"x", {3.0F, -4.0F}}}).at("y") == std::vector<float>{6, -8});
+  ComputedBranch again(true);
+  CHECK(RunStep(again, {{"x", {-3.0F, -4.0F}}}).at("y") == std::vector<float>{9, 16});
+}
+
+TEST_CASE("TFLite IF: branches of other shapes are refused where the condition is computed") {
+  const std::string text = ComputedBranch(false).Text();
   CHECK(text.starts_with("error: node 'y' (IF): "));
-  CHECK(text.find("--freeze condition=FILE.npy") != std::string::npos);
+  CHECK(text.find("--freeze x=FILE.npy") != std::string::npos);
+  CHECK(text.find("its branches give [2] and [4]") != std::string::npos);
+}
+
+TEST_CASE("TFLite IF: graphs that double at each call are refused before they fill the memory") {
+  TfliteBuilder model;
+  const int32_t x = model.Input("x", TensorType::BOOL, {});
+  const int32_t y = model.Output("y", TensorType::BOOL, {});
+  const int32_t inner = model.Value("inner", TensorType::BOOL, {});
+  const int32_t result = model.Value("result", TensorType::BOOL, {});
+  const auto branch = [&](int32_t condition, int32_t to, int32_t graph) {
+    model.Node(Op::IF, {condition, condition}, {to}, BuiltinOptions::IfOptions,
+               format::CreateIfOptions(model.flat, graph, graph).Union());
+  };
+  constexpr int32_t kGraphs = 30;
+  for (int32_t i = 1; i < kGraphs; ++i) {
+    REQUIRE(model.Graph({inner}, {result}, [&] { branch(inner, result, i + 1); }) == i);
+  }
+  model.Graph({inner}, {result}, [&] { model.Node(Op::LOGICAL_NOT, {inner}, {result}); });
+  branch(x, y, 1);
+  CHECK(model.Text().find("its graphs stand for more than 200000 nodes") != std::string::npos);
 }
 
 TEST_CASE("TFLite IF: graphs that are not there, and such that call each other, are refused") {
