@@ -162,38 +162,77 @@ void TakeScaleAndBias(const Graph& graph, Match& match) {
   take(BinaryFunction::kAdd, &match.bias);
 }
 
-/// x g + (beta - mean g) with g = gamma / deviation, as TensorFlow writes it.
+/// The other factor, if the tensor is a product with g; else kNone.
+TensorId FactorBeside(const Graph& graph, TensorId id, TensorId g) {
+  const auto* factors = TermsOf(graph, id, BinaryFunction::kMul);
+  if (factors == nullptr) return kNone;
+  if ((*factors)[0] == g) return (*factors)[1];
+  return (*factors)[1] == g ? (*factors)[0] : kNone;
+}
+
+struct Shift {
+  TensorId mean = kNone;
+  TensorId bias = kNone;
+};
+
+/// bias - mean g, or bias + (-mean) g.
+std::optional<Shift> MatchShift(const Graph& graph, TensorId id, TensorId g) {
+  if (const auto* terms = TermsOf(graph, id, BinaryFunction::kSub)) {
+    const TensorId mean = FactorBeside(graph, (*terms)[1], g);
+    return mean == kNone ? std::nullopt : std::optional<Shift>({mean, (*terms)[0]});
+  }
+  const auto* terms = TermsOf(graph, id, BinaryFunction::kAdd);
+  if (terms == nullptr) return std::nullopt;
+  for (size_t i = 0; i < 2; ++i) {
+    const TensorId negative = FactorBeside(graph, (*terms)[i], g);
+    if (negative == kNone) continue;
+    const TensorId mean = ArgumentOf(graph, negative, UnaryFunction::kNeg);
+    if (mean != kNone) return Shift{mean, (*terms)[1 - i]};
+  }
+  return std::nullopt;
+}
+
+/// scale / deviation, as the product with its reciprocal.
+std::optional<std::pair<Deviation, TensorId>> MatchGain(const Graph& graph, TensorId g) {
+  const auto* factors = TermsOf(graph, g, BinaryFunction::kMul);
+  if (factors == nullptr) return std::nullopt;
+  for (size_t i = 0; i < 2; ++i) {
+    const TensorId root = ArgumentOf(graph, (*factors)[i], UnaryFunction::kReciprocal);
+    if (root == kNone) continue;
+    const auto deviation = MatchDeviation(graph, root);
+    if (deviation) return std::make_pair(*deviation, (*factors)[1 - i]);
+  }
+  return std::nullopt;
+}
+
+/// x g + shift with g = scale / deviation.
+std::optional<Match> MatchTerms(const Graph& graph, OpId id, TensorId x, TensorId g,
+                                TensorId shift_id) {
+  const auto shift = MatchShift(graph, shift_id, g);
+  if (!shift || MeanArgument(graph, shift->mean) != x) return std::nullopt;
+  const auto gain = MatchGain(graph, g);
+  if (!gain) return std::nullopt;
+  const auto& [deviation, scale] = *gain;
+  if (!IsRowParameter(graph, scale, x) || !IsRowParameter(graph, shift->bias, x)) {
+    return std::nullopt;
+  }
+  auto match = MatchOf(graph, id, deviation.of, deviation);
+  if (!match || match->x != x || match->attributes.rms != 0) return std::nullopt;
+  match->scale = scale;
+  match->bias = shift->bias;
+  return match;
+}
+
+/// x g + (bias - mean g) with g = scale / deviation, as TensorFlow and Keras write it.
 std::optional<Match> MatchFactored(const Graph& graph, OpId id) {
   const auto* sum = OperandsOf(graph, id, BinaryFunction::kAdd);
   if (sum == nullptr) return std::nullopt;
   for (size_t i = 0; i < 2; ++i) {
     const auto* product = TermsOf(graph, (*sum)[i], BinaryFunction::kMul);
-    const auto* shift = TermsOf(graph, (*sum)[1 - i], BinaryFunction::kSub);
-    if (product == nullptr || shift == nullptr) continue;
-    const auto* moved = TermsOf(graph, (*shift)[1], BinaryFunction::kMul);
-    if (moved == nullptr) continue;
+    if (product == nullptr) continue;
     for (size_t k = 0; k < 2; ++k) {
-      const TensorId x = (*product)[k];
-      const TensorId g = (*product)[1 - k];
-      const TensorId mean = (*moved)[0] == g ? (*moved)[1] : (*moved)[0];
-      if (((*moved)[0] != g && (*moved)[1] != g) || MeanArgument(graph, mean) != x) continue;
-      const auto* factors = TermsOf(graph, g, BinaryFunction::kMul);
-      if (factors == nullptr) continue;
-      for (size_t f = 0; f < 2; ++f) {
-        const TensorId root = ArgumentOf(graph, (*factors)[f], UnaryFunction::kReciprocal);
-        if (root == kNone) continue;
-        const auto deviation = MatchDeviation(graph, root);
-        const TensorId gamma = (*factors)[1 - f];
-        if (!deviation || !IsRowParameter(graph, gamma, x) ||
-            !IsRowParameter(graph, (*shift)[0], x)) {
-          continue;
-        }
-        auto match = MatchOf(graph, id, deviation->of, *deviation);
-        if (!match || match->x != x || match->attributes.rms != 0) continue;
-        match->scale = gamma;
-        match->bias = (*shift)[0];
-        return match;
-      }
+      auto match = MatchTerms(graph, id, (*product)[k], (*product)[1 - k], (*sum)[1 - i]);
+      if (match) return match;
     }
   }
   return std::nullopt;

@@ -89,8 +89,9 @@ namespace tenon::converter {
 // Makes one op of what models write a normalisation of rows as: statistics of x along its last axis
 // by means, differences and a square root, then a scale and a bias.
 //   (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon) [* scale] [+ bias], or times a
-//   reciprocal; x g + (bias - mean(x) g) with g = scale / sqrt(mean((x - mean(x))^2) + epsilon); x
-//   / sqrt(mean(x^2) + epsilon) [* scale] [+ bias], the form without a mean.
+//   reciprocal; x g + (bias - mean(x) g) with g = scale / sqrt(mean((x - mean(x))^2) + epsilon),
+//   the mean negated and added instead, too; x / sqrt(mean(x^2) + epsilon) [* scale] [+ bias], the
+//   form without a mean.
 // Requires:   f32; scale and bias are constants with one element for each of a row.
 // Guarantees: no such group is left. Inner results that others read are still computed.
 // Numerics:   sums in another order.

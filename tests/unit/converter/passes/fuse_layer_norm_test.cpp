@@ -64,6 +64,21 @@ TEST_CASE("FuseLayerNorm: the form with the scale in the factor") {
         "%y: f32[2,3] = layer_norm(%x, %gamma, %beta.row) {epsilon=0.001}\n");
 }
 
+TEST_CASE("FuseLayerNorm: the form with the scale in the factor and the mean negated") {
+  const std::string factors = kCentred + kDeviation +
+                              "%r = unary(%s) {function=reciprocal}\n"
+                              "%g = binary(%r, %gamma) {function=mul}\n"
+                              "%a = binary(%x, %g) {function=mul}\n"
+                              "%n = unary(%mean) {function=neg}\n"
+                              "%b = binary(%n, %g) {function=mul}\n"
+                              "%c = binary(%b, %beta)\n";
+  CHECK(OpsAfter(factors + "%y = binary(%a, %c)\n") ==
+        "%y: f32[2,3] = layer_norm(%x, %gamma, %beta.row) {epsilon=0.001}\n");
+  // A difference is another function.
+  CHECK(OpsAfter(factors + "%y = binary(%a, %c) {function=sub}\n").find("layer_norm") ==
+        std::string::npos);
+}
+
 TEST_CASE("FuseLayerNorm: without a mean it is the root of the mean square") {
   CHECK(OpsAfter("%q = binary(%x, %x) {function=mul}\n"
                  "%v = reduce(%q) {function=mean, axes_mask=2}\n"
