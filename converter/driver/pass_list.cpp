@@ -83,6 +83,8 @@ const std::vector<ListedPass>& ListOfPasses() {
        "needs fused ops, and weights that are still f32 to scale"},
       {kStore, kQuantizedFusing, "remove-constant-channels", RemoveConstantChannels,
        "needs zero points apart from biases, and leaves fewer weights to store"},
+      {kStore, kQuantizedFusing, "repeat-channels", RepeatChannels,
+       "asks kernels, before weights get their form"},
       {kStore, kAlways, "store-weights", StoreWeights, "once no pass changes weights any more"},
       {kStore, kAlways, "fold-zero-points", FoldZeroPoints,
        "before anything is split, because parts share constants"},
