@@ -38,39 +38,96 @@ NearestPlan PrepareNearest(const OpCall& call) {
   return plan;
 }
 
-/// Elements are moved by their size, not by their type.
+/// Positions are found once for so many columns, which so many rows share.
+constexpr int kColumns = 16;
+constexpr int kRows = 16;
+
+/// A range of an axis's outputs, at most kColumns or kRows.
+struct Range {
+  int first;
+  int end;
+};
+
+/// Range number `index` of those of `size` outputs.
+Range RangeOf(const Axis& axis, int index, int size) {
+  const int first = index * size;
+  return {first, axis.out - first < size ? axis.out : first + size};
+}
+
+/// Copies a few elements, as many as an image has channels.
 template <typename Element>
-void NearestRow(const ResizeAttributes& attributes, const Axis& axis, const Element* x,
-                Element* y) {
-  const bool unchanged = axis.IsUnchanged();
-  if (unchanged && axis.x == 1 && axis.y == 1) {
+void CopyElements(const Axis& axis, const Element* x, Element* y) {
+  constexpr int kFew = 8;
+  if (axis.x == 1 && axis.y == 1 && axis.out > kFew) {
     std::memcpy(y, x, static_cast<size_t>(axis.out) * sizeof(Element));
     return;
   }
-  for (int o = 0; o < axis.out; ++o) {
-    y[o * axis.y] = x[(unchanged ? o : NearestPosition(attributes, axis, o)) * axis.x];
+  for (int o = 0; o < axis.out; ++o) y[o * axis.y] = x[o * axis.x];
+}
+
+/// Of the axes of a nearest resize the last three: those behind the innermost one that is resized
+/// are one axis, `inside`, whose elements stay together.
+struct NearestImage {
+  Axis row;
+  Axis column;
+  Axis inside;
+};
+
+template <typename Element>
+void NearestRows(const ResizeAttributes& attributes, const NearestImage& image, const Range& rows,
+                 const Range& columns, const Element* x, Element* y) {
+  ptrdiff_t from[kColumns];
+  for (int i = columns.first; i < columns.end; ++i) {
+    from[i - columns.first] = NearestPosition(attributes, image.column, i) * image.column.x;
+  }
+  const int count = columns.end - columns.first;
+  for (int o = rows.first; o < rows.end; ++o) {
+    const Element* x_row = x + NearestPosition(attributes, image.row, o) * image.row.x;
+    Element* y_row = y + o * image.row.y + columns.first * image.column.y;
+    if (image.inside.out == 1) {
+      for (int i = 0; i < count; ++i) y_row[i * image.column.y] = x_row[from[i]];
+      continue;
+    }
+    for (int i = 0; i < count; ++i) {
+      CopyElements(image.inside, x_row + from[i], y_row + i * image.column.y);
+    }
   }
 }
 
+/// Takes the last axes out of the plan; where there are none, they have one element.
+NearestImage TakeImage(NearestPlan& plan) {
+  const auto take = [&] { return plan.rank > 0 ? plan.axes[--plan.rank] : Axis{}; };
+  NearestImage image;
+  if (plan.rank > 0 && plan.axes[plan.rank - 1].IsUnchanged()) image.inside = take();
+  image.column = take();
+  image.row = take();
+  return image;
+}
+
+/// Elements are moved by their size, not by their type.
 template <typename Element>
 void ResizeNearest(const KernelCall& call) {
   const auto& attributes = call.op.AttributesAs<ResizeAttributes>();
-  const TensorView& y = call.op.Output();
-  const NearestPlan plan = PrepareNearest(call.op);
-  const Axis row_axis = plan.rank == 0 ? Axis{} : plan.axes[plan.rank - 1];
-  const auto rows = static_cast<int>(y.Elements() / row_axis.out);
-  ParallelForWork(call.parallel, rows, row_axis.out, [&](int begin, int end) {
-    for (int row = begin; row < end; ++row) {
+  NearestPlan plan = PrepareNearest(call.op);
+  const NearestImage image = TakeImage(plan);
+  const int blocks = (image.column.out + kColumns - 1) / kColumns;
+  const int bands = (image.row.out + kRows - 1) / kRows;
+  int tasks = blocks * bands;
+  for (int i = 0; i < plan.rank; ++i) tasks *= plan.axes[i].out;
+  const int64_t work = int64_t{kColumns} * kRows * image.inside.out;
+  ParallelForWork(call.parallel, tasks, work, [&](int begin, int end) {
+    for (int task = begin; task < end; ++task) {
       const auto* from = call.op.Input(0).As<const Element>();
-      auto* to = y.As<Element>();
-      int index = row;
-      for (int i = plan.rank - 2; i >= 0; --i) {
+      auto* to = call.op.Output().As<Element>();
+      int index = task / blocks / bands;
+      for (int i = plan.rank - 1; i >= 0; --i) {
         const Axis& axis = plan.axes[i];
         from += NearestPosition(attributes, axis, index % axis.out) * axis.x;
         to += index % axis.out * axis.y;
         index /= axis.out;
       }
-      NearestRow(attributes, row_axis, from, to);
+      NearestRows(attributes, image, RangeOf(image.row, task / blocks % bands, kRows),
+                  RangeOf(image.column, task % blocks, kColumns), from, to);
     }
   });
 }
@@ -108,30 +165,31 @@ void BlendColumns(const Axis& channel, const Axis& column, const float* x,
 
 template <int kTaps>
 void Interpolate(const KernelCall& call) {
-  constexpr int kColumns = 16;  // whose taps are kept on the stack for all channels
   const auto& attributes = call.op.AttributesAs<ResizeAttributes>();
   const Axis image = AxisOf(call.op, 0);
   const Axis channel = AxisOf(call.op, 1);
   const Axis row = AxisOf(call.op, 2);
   const Axis column = AxisOf(call.op, 3);
   const int blocks = (column.out + kColumns - 1) / kColumns;
-  const int64_t work = int64_t{kColumns} * channel.out * kTaps * kTaps;
-  const int count = image.out * row.out * blocks;
-  ParallelForWork(call.parallel, count, work, [&](int begin, int end) {
+  const int bands = (row.out + kRows - 1) / kRows;
+  const int64_t work = int64_t{kColumns} * kRows * channel.out * kTaps * kTaps;
+  ParallelForWork(call.parallel, image.out * bands * blocks, work, [&](int begin, int end) {
     for (int index = begin; index < end; ++index) {
-      const int first = index % blocks * kColumns;
-      const int o = index / blocks % row.out;
-      const int n = index / blocks / row.out;
-      const int columns = column.out - first < kColumns ? column.out - first : kColumns;
-      ResizeTaps<kTaps> row_taps;
-      FindResizeTaps(attributes, row, o, row.x, row_taps);
+      const Range columns = RangeOf(column, index % blocks, kColumns);
+      const Range rows = RangeOf(row, index / blocks % bands, kRows);
+      const int n = index / blocks / bands;
       ResizeTaps<kTaps> column_taps[kColumns];
-      for (int i = 0; i < columns; ++i) {
-        FindResizeTaps(attributes, column, first + i, column.x, column_taps[i]);
+      for (int i = columns.first; i < columns.end; ++i) {
+        FindResizeTaps(attributes, column, i, column.x, column_taps[i - columns.first]);
       }
-      BlendColumns(channel, column, call.op.Input(0).As<const float>() + n * image.x, row_taps,
-                   column_taps, columns,
-                   call.op.Output().As<float>() + n * image.y + o * row.y + first * column.y);
+      for (int o = rows.first; o < rows.end; ++o) {
+        ResizeTaps<kTaps> row_taps;
+        FindResizeTaps(attributes, row, o, row.x, row_taps);
+        BlendColumns(
+            channel, column, call.op.Input(0).As<const float>() + n * image.x, row_taps,
+            column_taps, columns.end - columns.first,
+            call.op.Output().As<float>() + n * image.y + o * row.y + columns.first * column.y);
+      }
     }
   });
 }

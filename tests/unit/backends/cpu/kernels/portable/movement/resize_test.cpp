@@ -154,6 +154,20 @@ TEST_CASE("Resize: nearest by whole factors agrees with the ONNX formulas on any
   }
 }
 
+TEST_CASE("Resize: nearest of images of many columns and rows agrees with the formulas") {
+  Generator random(4);
+  const Dims from[] = {
+      {1, 3, 20, 40}, {2, 9, 24, 17}, {1, 1, 33, 65}, {40, 36}, {3, 2, 18, 20, 10}};
+  for (const Dims& dims : from) {
+    for (int i = 0; i < 12; ++i) {
+      Dims to = dims;
+      for (size_t axis = dims.size() - 2; axis < dims.size(); ++axis) to[axis] *= 2;
+      if (i % 3 == 0) to[0] *= 2;
+      CheckResize(dims, Attributes(dims, to), random, 0.0, Pick(random, 1, 3));
+    }
+  }
+}
+
 TEST_CASE("Resize: ties fall as the rounding mode says") {
   // Asymmetric by 2: coordinates 0, 0.5, 1, 1.5, of which the halves are ties.
   const auto run = [](NearestMode mode) {
