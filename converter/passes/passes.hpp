@@ -106,17 +106,17 @@ namespace tenon::converter {
 // Numerics:   the scale may be applied to the keys.
 [[nodiscard]] Status FuseAttention(Graph& graph, PassContext& context);
 
-// Repeats the channels of bytes that a depthwise convolution with several outputs a channel (a depth
-// multiplier) reads, so that it has one for each: kernels take such.
-// Requires:   PassContext::has_fast_kernel: of the new convolution, not of the old one. The repeated
+// Repeats the channels of bytes that a depthwise convolution with several outputs a channel (a
+// depth multiplier) reads, so that it has one for each: kernels take such. Requires:
+// PassContext::has_fast_kernel: of the new convolution, not of the old one. The repeated
 //             input takes at most twice the output's memory.
 // Guarantees: no such convolution is left.
 // Numerics:   the same bits.
 [[nodiscard]] Status RepeatChannels(Graph& graph, PassContext& context);
 
-// Makes a product and a sum with constants of depthwise convolutions of one tap, as batch norms that
-// stand behind an activation are stored: steps of one elementwise op then, not a pass of their own.
-// Requires:   f32, constant weights and bias, no padding or strides; no residual.
+// Makes a product and a sum with constants of depthwise convolutions of one tap, as batch norms
+// that stand behind an activation are stored: steps of one elementwise op then, not a pass of their
+// own. Requires:   f32, constant weights and bias, no padding or strides; no residual.
 //             PassContext::has_fast_kernel for elementwise ops on the same tensors.
 // Guarantees: no such convolution is left.
 // Numerics:   the same bits, where kernels do not fuse the product and the sum.

@@ -286,12 +286,14 @@ class Models(CliTest):
         for part in ["Foo", "Bar", "n1", "n2", "n3", "my.domain"]:
             self.assertIn(part, text)
 
-    def test_control_flow_is_refused(self):
+    def test_branches_of_other_shapes_are_refused_where_the_condition_is_an_input(self):
         body = onnx.graph([onnx.node("Relu", ["x"], ["q"])], [], [onnx.value("q", [1])])
-        branch = onnx.node("If", ["c"], ["y"], "choice", then_branch=body, else_branch=body)
+        longer = onnx.graph([onnx.node("Concat", ["x", "x"], ["q"], axis=0)], [], [onnx.value("q", [2])])
+        branch = onnx.node("If", ["c"], ["y"], "choice", then_branch=body, else_branch=longer)
         text = self.refuses_model(onnx.model([branch], [onnx.value("c", [], onnx.BOOL), onnx.value("x", [1])],
                                              [onnx.value("y", [1])]))
-        self.assertIn("choice", text)
+        for part in ["choice", "--freeze c=FILE.npy", "[1] and [2]"]:
+            self.assertIn(part, text)
 
     def test_an_unknown_dimension_is_answered_with_an_option_that_works(self):
         for shape in [["N", 4], ["N", "C"], [None, None]]:

@@ -143,7 +143,8 @@ void CheckComputesWithIntegers(const std::vector<uint8_t>& bytes) {
       CHECK(convolutions == 0);
     } else {
       static const std::set<OpKind> kMoves = {OpKind::kCopy,  OpKind::kReshape, OpKind::kTranspose,
-                                              OpKind::kSlice, OpKind::kPad,     OpKind::kLookup};
+                                              OpKind::kSlice, OpKind::kPad,     OpKind::kLookup,
+                                              OpKind::kGather};
       CHECK(kMoves.contains(kind));
       CHECK(from == to);
       const bool between = convolutions == 1 || convolutions == 2;
