@@ -57,13 +57,25 @@ Span<const Model> TableOf(const PlanView& plan, const ProgramView& program) {
   return {};
 }
 
+constexpr int64_t kWord = 4;
+
+KernelCallFacts FactsOf(const Op& op, const Locations& locations) {
+  KernelCallFacts facts;
+  facts.workspace_bytes = static_cast<size_t>(op.workspace_bytes);
+  const auto is_aligned = [&](TensorId id) {
+    return id == kNone || locations.at(id).offset % kWord == 0;
+  };
+  facts.has_aligned_words =
+      !op.inputs.empty() && is_aligned(op.inputs[0]) && is_aligned(op.outputs[0]);
+  return facts;
+}
+
 KernelCallFacts FactsOf(const ProgramView& program, const OpInfo& op) {
   KernelCallFacts facts;
   if (op.workspace >= 0) {
     const TensorInfo workspace = program.tensor(static_cast<size_t>(op.workspace));
     facts.workspace_bytes = static_cast<size_t>(workspace.dims[0]);
   }
-  constexpr uint64_t kWord = 4;
   const auto is_aligned = [&](int32_t id) {
     if (id < 0) return true;
     const TensorInfo tensor = program.tensor(static_cast<size_t>(id));
@@ -125,6 +137,18 @@ std::optional<InstructionBound> BoundInstructions(const std::vector<uint8_t>& pl
   const auto view = PlanView::Open({plan.data(), plan.size()}, /*skip_section_crc=*/true);
   if (!view.ok() || view->program_count() == 0) return std::nullopt;
   return BoundInstructions(*view, view->program(0));
+}
+
+std::optional<int64_t> BoundInstructions(const Graph& graph, const Op& op,
+                                         const Locations& locations,
+                                         const std::string& kernel_set) {
+  Span<const Model> table;
+  if (kernel_set == "helium") table = kHelium;
+  if (kernel_set == "dsp") table = kDsp;
+  if (table.size() == 0) return std::nullopt;
+  const ProfileOperands operands(graph, op, &locations);
+  const auto terms = InstructionTerms(operands, FactsOf(op, locations));
+  return terms ? MostOf(table, *terms) : std::nullopt;
 }
 
 std::string Describe(const InstructionBound& bound) {

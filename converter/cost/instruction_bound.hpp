@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "converter/cost/features.hpp"
+#include "converter/ir/locations.hpp"
 #include "runtime/format/plan_view.hpp"
 
 namespace tenon::converter {
@@ -31,6 +32,13 @@ struct InstructionBound {
 
 /// Returns the same of a plan file's first program; none if it cannot be opened.
 [[nodiscard]] std::optional<InstructionBound> BoundInstructions(const std::vector<uint8_t>& plan);
+
+/// Returns what an op of a graph takes at most, whose kernel and workspace are chosen and whose
+/// tensors are at `locations`; none of kernels and ways that have no bound. `kernel_set`: as of
+/// Unit. Places in an arena are not known yet: storages count as aligned.
+[[nodiscard]] std::optional<int64_t> BoundInstructions(const Graph& graph, const Op& op,
+                                                       const Locations& locations,
+                                                       const std::string& kernel_set);
 
 /// Returns the bound as words: "at most 3200000", or why there is none.
 [[nodiscard]] std::string Describe(const InstructionBound& bound);

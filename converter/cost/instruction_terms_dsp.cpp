@@ -1,5 +1,6 @@
 // Mirrors backends/cpu/kernels/cortex_m/simd/dsp.
 #include <algorithm>
+#include <string_view>
 
 #include "backends/cpu/caps/dsp_caps.hpp"
 #include "converter/cost/dsp_kinds.hpp"
@@ -38,6 +39,10 @@ class ConvCounts {
     if (kind != Kind::kAny && IsQuadwise(copies)) {
       AddQuads(copies);
       return true;
+    }
+    if (copies) {  // passes have what they need of x in the workspace, and are as elsewhere
+      constexpr std::string_view kInPlace = "_in_place";
+      context_.terms.model.erase(context_.terms.model.find(kInPlace), kInPlace.size());
     }
     constexpr const char* kModes[] = {" pixels", " windows", " rows"};
     context_.terms.model += kModes[static_cast<int>(band_.mode)];

@@ -163,12 +163,14 @@ bool DspDepthwise(const Context& context) {
   const OpCall& call = context.call();
   const ConvGeometry g = ConvGeometryOf(call);
   const auto& output = call.AttributesAs<QuantizedConvAttributes>().output;
+  const bool has_planes = cpu::dsp::HasDepthwisePlanes(call);
+  if (has_planes) context.terms.model = "cpu.quantized_conv.dsp_depthwise";  // in place likewise
   const Kind kind = NameKind(context, output, g.Taps());
   if (!IsPlain(call)) return false;
   if (kind == Kind::kAny) context.Add("stored", int64_t{g.images} * g.Positions() * g.outputs);
   context.Add("factors", call.Input(In::kMultiplier).Elements());
   const bool is_signed = kind == Kind::kDoubled && output.zero_point != output.min;
-  if (!cpu::dsp::HasDepthwisePlanes(call)) {
+  if (!has_planes) {
     AddWindows(context, g, kind);
   } else if (kind == Kind::kDoubled && HasPairs(context)) {
     AddPairs(context, g, is_signed);

@@ -121,6 +121,10 @@ Result<Fitted> ChainCutter::Cut(const CutOptions& options, int64_t arena_bytes) 
   CompileOptions last = options.compile;
   last.order.budget = Quick(options.compile).order.budget;
   TENON_ASSIGN_OR_RETURN(const Fitted* fitted, CompileCut(cut, fit.split, options, last));
+  // In a smaller arena there may be less room for workspaces, so that it takes too long.
+  if (IsTooSlow(*fitted, options.most_time)) {
+    TENON_ASSIGN_OR_RETURN(fitted, CompileCut(cut, fit.split, options, as_cut));
+  }
   Fitted result = *fitted;
   if (result.cut == nullptr) result.cut = std::make_shared<Graph>(std::move(cut));
   return result;

@@ -6,6 +6,7 @@
 #include "converter/code/code_memory.hpp"
 #include "converter/driver/apply_memory_program.hpp"
 #include "converter/driver/memory_needs.hpp"
+#include "converter/driver/predict_time.hpp"
 #include "converter/layout/assign_locations.hpp"
 #include "converter/layout/lower.hpp"
 #include "converter/schedule/optimal_mapping.hpp"
@@ -262,32 +263,6 @@ std::vector<OpId> ExecutedOps(const Graph& graph, const Locations& locations) {
   return ops;
 }
 
-/// Predicts the time on one unit, where every order takes the sum of the ops' times.
-void PredictOnOneUnit(const CompileOptions& options, const Unit* unit,
-                      const std::vector<OpId>& executed, Compiled& compiled) {
-  if (unit == nullptr) return;
-  const auto model = MakeCostModel(options.board(), options.profile, &compiled.locations);
-  const double bandwidth = options.board().PortBytesPerSecond(*unit);
-  Picoseconds total = TimeAtRate(unit->start_overhead_us(), 1e6);
-  TimeReport& time = compiled.time;
-  for (const OpId id : executed) {
-    const OpTime op = model->TimeOf(compiled.graph, compiled.graph.op(id), *unit);
-    total += op.Alone(bandwidth);
-    time.measured = time.measured || op.measured;
-  }
-  time.before = time.after = time.lower_bound = total;
-  time.units = {{unit->name, total, total}};
-  if (unit->backend == "cpu" || executed.empty()) return;
-  SegmentReport& segments = compiled.segments;
-  segments.ops = segments.device_ops = executed.size();
-  segments.segments = segments.device_starts = 1;
-  segments.fewest = segments.source_order = 1;
-  segments.fewest_is_exact = true;
-  segments.time = segments.fewest_time = total;
-  const auto more = static_cast<Picoseconds>(segments.ops) - 1;
-  segments.per_op_time = total + more * TimeAtRate(unit->start_overhead_us(), 1e6);
-}
-
 /// Compiles with the table's mapping, or as KernelChoiceOptions::assigned says.
 Result<Compiled> CompileMapped(Graph graph, const CompileOptions& options) {
   Compiled compiled;
@@ -301,8 +276,9 @@ Result<Compiled> CompileMapped(Graph graph, const CompileOptions& options) {
   if (NeedsSchedule(options.board()) && only == nullptr) {
     TENON_RETURN_IF_ERROR(ScheduleUnits(options, compiled));
   } else {
-    PredictOnOneUnit(options, only, executed, compiled);
+    if (only != nullptr) PredictOnOneUnit(options, *only, executed, compiled);
     TENON_RETURN_IF_ERROR(OrderAndPlace(options, compiled));
+    if (only != nullptr) PredictInArena(options, *only, executed, compiled);
     if (only != nullptr) TENON_RETURN_IF_ERROR(ApplyMemoryProgram(options, *only, compiled));
     TENON_RETURN_IF_ERROR(PlaceGroups(options, compiled));
   }

@@ -153,6 +153,11 @@ struct CompileOptions : ProgramOptions {
   ProgramGoal program;
   bool aggregate = true;  ///< false: devices are started for every op
   BranchOptions branches;
+  /// Workspaces take what the arena's space has left, see GrowWorkspaces: plans are compared so.
+  bool fill_with_workspaces = false;
+  /// Picoseconds: of what is predicted to take longer, the arena grows for workspaces until it does
+  /// not, if a quarter more is enough. 0: as small as it can be.
+  double most_time = 0;
   /// Searches settle for what they have when it has passed.
   TimeLimit time_limit = {};
   /// Called with what is being searched for and the share done so far. May be empty.

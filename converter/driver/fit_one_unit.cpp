@@ -112,6 +112,7 @@ OneUnitFitter::OneUnitFitter(const Graph& graph, const CompileOptions& options,
       options_(options),
       board_(WithLimit(options.board(), kUnlimited)) {
   options_.kernels.board = &board_;
+  options_.fill_with_workspaces = split.limit_asked && options.objective == Objective::kLatency;
   options_.branches.space_bytes = options.board().ArenaSpace()->usable_bytes();
   split_options_.limits = board_.splitting;
   split_options_.tiles = split.tiles;
@@ -336,10 +337,11 @@ Result<std::optional<Fitted>> OneUnitFitter::Spread(Fitted fitted, int64_t bytes
 }
 
 Result<Fitted> OneUnitFitter::SmallestInOneSpace() {
-  const CompileOptions compile = Apart(InPlace(Lean(options_, /*limit=*/0)));
+  CompileOptions compile = Apart(InPlace(Lean(options_, /*limit=*/0)));
   TENON_ASSIGN_OR_RETURN(const Fitted fastest, Whole());
   if (split_.most_slowdown > 0) {
     most_time_ = static_cast<double>(fastest.compiled.time.after) * split_.most_slowdown;
+    compile.most_time = most_time_;
   }
   TENON_ASSIGN_OR_RETURN(const Fitted whole,
                          SplitAndCompile(graph_, compile, MemorySplit(), /*ops=*/false));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "converter/cost/instruction_cost_model.hpp"
+
 namespace tenon::converter {
 namespace {
 
@@ -88,6 +90,9 @@ Status CheckProfileFits(const Profile& profile, const Board& board) {
 std::unique_ptr<CostModel> MakeCostModel(const Board& board, const Profile* profile,
                                          const Locations* locations) {
   if (profile == nullptr || !CheckProfileFits(*profile, board).ok()) {
+    if (locations != nullptr && HasInstructionTables(board)) {
+      return std::make_unique<InstructionCostModel>(board, *locations);
+    }
     return std::make_unique<AnalyticCostModel>(board);
   }
   return std::make_unique<MeasuredCostModel>(*profile, locations);

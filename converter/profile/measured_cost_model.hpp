@@ -60,7 +60,8 @@ class MeasuredCostModel final : public CostModel {
 [[nodiscard]] Status CheckProfileFits(const Profile& profile, const Board& board);
 
 /// Returns the cost model for conversions to `board`: measured with a profile, which must outlive
-/// it and fit the board (see CheckProfileFits); analytic with null. `locations` is as above.
+/// it and fit the board (see CheckProfileFits); analytic with null, but by counted instructions
+/// where the board's kernels have tables of them and `locations`, as above, are known.
 [[nodiscard]] std::unique_ptr<CostModel> MakeCostModel(const Board& board, const Profile* profile,
                                                        const Locations* locations = nullptr);
 

@@ -3,8 +3,8 @@
 --most-arena BYTES [--most-work F] [--most-instructions F] [--option OPTION]...: a network in patches gives
 the bits that the portable kernels give here, in an arena of so many bytes, and does at most so many times
 the multiply-accumulates and counted instructions of its plain plan. Its input is handed in by rows while it
-runs, or lies in the arena; patches are the smallest within 1.3 times the predicted time, or for an arena of
---sram.
+runs, or lies in the arena; patches are the smallest that are predicted to keep to --most-instructions, or for
+an arena of --sram.
 
 Exit status 77: skipped, with the reason."""
 import pathlib
@@ -13,7 +13,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import firmware
 
-SMALLEST = ("--memory-limit=dtcm=0", "--objective=memory", "--most-slowdown=1.3")
+SMALLEST = ("--memory-limit=dtcm=0", "--objective=memory")
 
 
 def work_of(plan):
@@ -46,7 +46,9 @@ def test(options, folder):
     firmware.convert(options.tenon, options.model, firmware.portable_board(options.board, folder),
                      plans["portable"], options.option)
     firmware.convert(options.tenon, options.model, options.board, plans["plain"], options.option)
-    patched = SMALLEST if options.sram is None else (f"--memory-limit=sram={options.sram}", SMALLEST[0])
+    patched = (*SMALLEST, f"--most-slowdown={options.most_instructions}")
+    if options.sram is not None:
+        patched = (f"--memory-limit=sram={options.sram}", SMALLEST[0])
     if options.rows:
         patched = (*patched, f"--input-from={options.input}=rows:{options.rows}")
     firmware.convert(options.tenon, options.model, options.board, plans["patches"],

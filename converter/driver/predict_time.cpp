@@ -1,0 +1,108 @@
+#include "converter/driver/predict_time.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "converter/cost/instruction_cost_model.hpp"
+#include "converter/driver/fit_ways.hpp"
+
+namespace tenon::converter {
+namespace {
+
+/// Predicts the time on one unit, where every order takes the sum of the ops' times. `graph` is
+/// that of `compiled`, or has workspaces of another size.
+void Predict(const CompileOptions& options, const Unit& unit, const std::vector<OpId>& executed,
+             const Graph& graph, Compiled& compiled) {
+  const auto model = MakeCostModel(options.board(), options.profile, &compiled.locations);
+  const double bandwidth = options.board().PortBytesPerSecond(unit);
+  Picoseconds total = TimeAtRate(unit.start_overhead_us(), 1e6);
+  TimeReport& time = compiled.time;
+  for (const OpId id : executed) {
+    const OpTime op = model->TimeOf(graph, graph.op(id), unit);
+    total += op.Alone(bandwidth);
+    time.measured = time.measured || op.measured;
+  }
+  time.before = time.after = time.lower_bound = total;
+  time.units = {{unit.name, total, total}};
+  if (unit.backend == "cpu" || executed.empty()) return;
+  SegmentReport& segments = compiled.segments;
+  segments.ops = segments.device_ops = executed.size();
+  segments.segments = segments.device_starts = 1;
+  segments.fewest = segments.source_order = 1;
+  segments.fewest_is_exact = true;
+  segments.time = segments.fewest_time = total;
+  const auto more = static_cast<Picoseconds>(segments.ops) - 1;
+  segments.per_op_time = total + more * TimeAtRate(unit.start_overhead_us(), 1e6);
+}
+
+/// Predicts times once there is an arena, with the workspaces that it has room for: with less of
+/// them, kernels of microcontrollers take longer.
+class InArena {
+ public:
+  InArena(const CompileOptions& options, const Unit& unit, const std::vector<OpId>& executed,
+          Compiled& compiled)
+      : options_(options), unit_(unit), executed_(executed), compiled_(compiled) {}
+
+  void Run() {
+    const int64_t usable = options_.board().ArenaSpace()->usable_bytes();
+    const bool fills = options_.fill_with_workspaces && usable < kUnlimited;
+    PredictWith(fills ? usable : 0);
+    if (options_.most_time > 0 && IsTooSlow()) Grow();
+  }
+
+ private:
+  [[nodiscard]] bool IsTooSlow() const {
+    return static_cast<double>(compiled_.time.after) > options_.most_time;
+  }
+
+  /// The arena may have `most_bytes`, or what it has.
+  void PredictWith(int64_t most_bytes) {
+    graph_ = compiled_.graph;
+    arena_ = compiled_.arena;
+    GrowWorkspaces(graph_, arena_, most_bytes);
+    converter::Predict(options_, unit_, executed_, graph_, compiled_);
+  }
+
+  /// Halves what lies between the arena and a quarter more of it.
+  void Grow() {
+    constexpr int64_t kPrecision = 256;
+    int64_t slow = compiled_.arena.bytes;
+    int64_t fast = slow + slow / 4;
+    PredictWith(fast);
+    if (IsTooSlow()) {
+      PredictWith(0);
+      return;
+    }
+    while (fast - slow > std::max<int64_t>(kStorageAlignment, slow / kPrecision)) {
+      const int64_t middle = slow + (fast - slow) / 2;
+      PredictWith(middle);
+      (IsTooSlow() ? slow : fast) = middle;
+    }
+    PredictWith(fast);
+    compiled_.graph = std::move(graph_);
+    arena_.proven_optimal = false;
+    compiled_.arena = std::move(arena_);
+  }
+
+  const CompileOptions& options_;
+  const Unit& unit_;
+  const std::vector<OpId>& executed_;
+  Compiled& compiled_;
+  Graph graph_;
+  ArenaPlan arena_;
+};
+
+}  // namespace
+
+void PredictOnOneUnit(const CompileOptions& options, const Unit& unit,
+                      const std::vector<OpId>& executed, Compiled& compiled) {
+  Predict(options, unit, executed, compiled.graph, compiled);
+}
+
+void PredictInArena(const CompileOptions& options, const Unit& unit,
+                    const std::vector<OpId>& executed, Compiled& compiled) {
+  if (options.profile != nullptr || !HasInstructionTables(options.board())) return;
+  InArena(options, unit, executed, compiled).Run();
+}
+
+}  // namespace tenon::converter

@@ -1,0 +1,20 @@
+// Predicts what a program takes on the only unit that runs its ops: the sum of their times.
+#pragma once
+
+#include <vector>
+
+#include "converter/driver/compile.hpp"
+
+namespace tenon::converter {
+
+/// Sets the times of `compiled` before it has an arena. `executed` are the ops that run.
+void PredictOnOneUnit(const CompileOptions& options, const Unit& unit,
+                      const std::vector<OpId>& executed, Compiled& compiled);
+
+/// Sets them again once it has one, with the workspaces that the arena has room for, on boards
+/// whose times are those of instructions: with less workspace, kernels take longer. Grows the arena
+/// as CompileOptions::most_time says.
+void PredictInArena(const CompileOptions& options, const Unit& unit,
+                    const std::vector<OpId>& executed, Compiled& compiled);
+
+}  // namespace tenon::converter
