@@ -8,12 +8,12 @@
 namespace tenon::converter {
 namespace {
 
-/// Returns the instructions per second. Boards have their elementary rate from counted instructions
-/// (sdk/boards, "source"), of which DSP kernels take 4 for an element, Helium ones 3; 0: no table.
+/// Returns the instructions per second, or 0 where times are not taken from tables. Boards have
+/// their elementary rate from counted instructions (sdk/boards, "source"), of which DSP kernels
+/// take 4 for an element. The table of Helium kernels was fitted before there were narrow patches,
+/// of which the rates of its board are the better prediction.
 double InstructionRate(const Unit& unit) {
-  if (unit.kernel_set == "dsp") return 4 * unit.elementary_ops_per_second;
-  if (unit.kernel_set == "helium") return 3 * unit.elementary_ops_per_second;
-  return 0;
+  return unit.kernel_set == "dsp" ? 4 * unit.elementary_ops_per_second : 0;
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 namespace tenon::converter {
 
-/// Returns true if the board has a unit whose kernels have tables.
+/// Returns true if the board has a unit whose times are taken from a table.
 [[nodiscard]] bool HasInstructionTables(const Board& board);
 
 class InstructionCostModel final : public CostModel {

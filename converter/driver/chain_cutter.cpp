@@ -18,6 +18,18 @@ CompileOptions AsCut(CompileOptions options) {
   return Quick(options);
 }
 
+std::string KeyOfCuts(const MemorySplit& chains) {
+  std::string key;
+  for (const SplitChain& chain : chains.chains) {
+    const Patching& patching = chain.patching;
+    key += fmt::format("\n{} {} {} {} {} {} {}", chain.first_op, chain.last_op,
+                       static_cast<int>(chain.dimension), patching.parts,
+                       static_cast<int>(patching.policy), patching.tiles,
+                       static_cast<int>(patching.tile_policy));
+  }
+  return key;
+}
+
 /// Returns a text that is equal for two programs of one graph only if they are equal.
 std::string KeyOf(const MemorySplit& chains, const SplitReport& ops,
                   const CompileOptions& compile) {
@@ -28,13 +40,7 @@ std::string KeyOf(const MemorySplit& chains, const SplitReport& ops,
   if (NeedsSchedule(compile.board())) {
     key += fmt::format(" {}", compile.board().ArenaSpace()->usable_bytes());
   }
-  for (const SplitChain& chain : chains.chains) {
-    const Patching& patching = chain.patching;
-    key += fmt::format("\n{} {} {} {} {} {} {}", chain.first_op, chain.last_op,
-                       static_cast<int>(chain.dimension), patching.parts,
-                       static_cast<int>(patching.policy), patching.tiles,
-                       static_cast<int>(patching.tile_policy));
-  }
+  key += KeyOfCuts(chains);
   for (const SplitRecord& split : ops.splits) {
     key += fmt::format("\n{} {} {}", split.op, split.dimension, split.parts);
   }
@@ -104,23 +110,35 @@ Result<const Fitted*> ChainCutter::CompileCut(const Graph& cut, const MemorySpli
 }
 
 Result<Fitted> ChainCutter::Cut(const CutOptions& options, int64_t arena_bytes) {
+  constexpr double kNearlyFastEnough = 1.125;
+  constexpr int64_t kNearlySmallEnough = 32;  // a 32nd more than the limit
   const CompileOptions as_cut = AsCut(options.compile);
+  // The order of patches, depth first, is already good: it is searched little.
+  CompileOptions searched = options.compile;
+  searched.order.budget = Quick(options.compile).order.budget;
   const auto measure = [&](const Graph& cut, const MemorySplit& chains) -> Result<MeasuredCut> {
     TENON_ASSIGN_OR_RETURN(const Fitted* fitted, CompileCut(cut, chains, options, as_cut));
+    // In another order it may need less, or have more room for workspaces.
+    const int64_t bytes = fitted->compiled.arena.bytes;
+    const bool nearly_fits = bytes > arena_bytes && chains.estimated_peak <= arena_bytes &&
+                             bytes - arena_bytes <= arena_bytes / kNearlySmallEnough;
+    const bool is_nearly_fast = IsTooSlow(*fitted, options.most_time) &&
+                                !IsTooSlow(*fitted, options.most_time * kNearlyFastEnough);
+    if (nearly_fits || is_nearly_fast) {
+      TENON_ASSIGN_OR_RETURN(fitted, CompileCut(cut, chains, options, searched));
+    }
     const Picoseconds time = fitted->compiled.time.after;
     if (IsTooSlow(*fitted, options.most_time) || HasTooManyTiles(*fitted)) {
       return MeasuredCut(kTooSlow, time);
     }
+    Remember(cut, chains, *fitted);
     const int64_t packed = arena_bytes > 0 ? 0 : PackedBytes(fitted->compiled.graph);
     return MeasuredCut(fitted->compiled.arena.bytes + packed, time);
   };
   Graph cut;
   TENON_ASSIGN_OR_RETURN(const MemoryFit fit,
                          FitMemory(planner_, cut, arena_bytes, measure, options.wanted));
-  // The order of patches, depth first, is already good: it is searched little.
-  CompileOptions last = options.compile;
-  last.order.budget = Quick(options.compile).order.budget;
-  TENON_ASSIGN_OR_RETURN(const Fitted* fitted, CompileCut(cut, fit.split, options, last));
+  TENON_ASSIGN_OR_RETURN(const Fitted* fitted, CompileCut(cut, fit.split, options, searched));
   // In a smaller arena there may be less room for workspaces, so that it takes too long.
   if (IsTooSlow(*fitted, options.most_time)) {
     TENON_ASSIGN_OR_RETURN(fitted, CompileCut(cut, fit.split, options, as_cut));
@@ -128,6 +146,39 @@ Result<Fitted> ChainCutter::Cut(const CutOptions& options, int64_t arena_bytes) 
   Fitted result = *fitted;
   if (result.cut == nullptr) result.cut = std::make_shared<Graph>(std::move(cut));
   return result;
+}
+
+/// Keeps a cut for Promising. Splits of single ops are not repeated there.
+void ChainCutter::Remember(const Graph& cut, const MemorySplit& chains, const Fitted& fitted) {
+  if (chains.chains.empty() || !fitted.ops.splits.empty()) return;
+  const int64_t bytes = fitted.compiled.arena.bytes;
+  const auto [entry, is_new] = candidates_.try_emplace(KeyOfCuts(chains));
+  Candidate& candidate = entry->second;
+  if (!is_new) {
+    candidate.measured = std::min(candidate.measured, bytes);
+    return;
+  }
+  candidate.measured = bytes;
+  candidate.fitted.chains = chains;
+  candidate.fitted.cut = std::make_shared<Graph>(cut);
+}
+
+std::vector<Fitted> ChainCutter::Promising(const Fitted& smallest, size_t most) const {
+  const std::string own = KeyOfCuts(smallest.chains);
+  std::vector<const Candidate*> found;
+  for (const auto& [key, candidate] : candidates_) {
+    const bool may_need_less =
+        candidate.fitted.chains.estimated_peak < smallest.compiled.arena.bytes;
+    if (may_need_less && key != own) found.push_back(&candidate);
+  }
+  std::stable_sort(found.begin(), found.end(), [](const Candidate* a, const Candidate* b) {
+    return a->measured < b->measured;
+  });
+  if (found.size() > most) found.resize(most);
+  std::vector<Fitted> promising;
+  promising.reserve(found.size());
+  for (const Candidate* candidate : found) promising.push_back(candidate->fitted);
+  return promising;
 }
 
 }  // namespace tenon::converter

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "converter/driver/fit.hpp"
 
@@ -38,16 +39,29 @@ class ChainCutter {
   /// kernels pack. The result's `cut` is the graph before kernels were chosen.
   [[nodiscard]] Result<Fitted> Cut(const CutOptions& options, int64_t arena_bytes);
 
+  /// Returns other cuts that were measured and not too slow, and whose estimates are below the
+  /// arena of `smallest`: the smallest measured ones first, at most `most`. Ordered and placed with
+  /// more effort, they may need less than what measured less. Without their compiled programs.
+  [[nodiscard]] std::vector<Fitted> Promising(const Fitted& smallest, size_t most) const;
+
  private:
+  struct Candidate {
+    int64_t measured = 0;  ///< bytes, when it was compiled quickly
+    Fitted fitted;
+  };
+
   using Known = std::map<std::string, Fitted>;
 
   [[nodiscard]] Result<const Fitted*> CompileCut(const Graph& cut, const MemorySplit& chains,
                                                  const CutOptions& options,
                                                  const CompileOptions& compile);
 
+  void Remember(const Graph& cut, const MemorySplit& chains, const Fitted& fitted);
+
   Graph graph_;
   PatchPlanner planner_;
-  Known known_;  ///< by cuts, parts and what changes a program
+  Known known_;                                  ///< by cuts, parts and what changes a program
+  std::map<std::string, Candidate> candidates_;  ///< by the cuts
 };
 
 }  // namespace tenon::converter

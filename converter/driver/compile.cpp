@@ -279,7 +279,10 @@ Result<Compiled> CompileMapped(Graph graph, const CompileOptions& options) {
     if (only != nullptr) PredictOnOneUnit(options, *only, executed, compiled);
     TENON_RETURN_IF_ERROR(OrderAndPlace(options, compiled));
     if (only != nullptr) PredictInArena(options, *only, executed, compiled);
-    if (only != nullptr) TENON_RETURN_IF_ERROR(ApplyMemoryProgram(options, *only, compiled));
+    if (only != nullptr) {
+      TENON_RETURN_IF_ERROR(ApplyMemoryProgram(options, *only, compiled));
+      PredictProgramInArena(options, *only, compiled);
+    }
     TENON_RETURN_IF_ERROR(PlaceGroups(options, compiled));
   }
   if (options.profile != nullptr && compiled.time.measured) {

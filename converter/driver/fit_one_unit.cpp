@@ -350,9 +350,8 @@ Result<Fitted> OneUnitFitter::SmallestInOneSpace() {
     TENON_ASSIGN_OR_RETURN(Fitted cut, Cut(compile, 0, whole, /*ops=*/false));
     if (!IsTooSlow(cut, most_time_)) TENON_RETURN_IF_ERROR(TakeIfSmaller(std::move(cut), smallest));
     TENON_RETURN_IF_ERROR(Improve(compile, whole, smallest));
-    TENON_RETURN_IF_ERROR(OrderAgain(compile, smallest));
   }
-  TENON_RETURN_IF_ERROR(ShrinkByProgram(smallest));
+  TENON_RETURN_IF_ERROR(ShrinkCuts(compile, smallest));
   // Patches alone are what a forced program stands against.
   if (split_.force_program && smallest.cut != nullptr && !smallest.compiled.program.used) {
     smallest = whole;
@@ -373,19 +372,35 @@ Status OneUnitFitter::TakeIfSmaller(Fitted fitted, Fitted& smallest) const {
   return {};
 }
 
-/// Orders the patches of the smallest program once more, with all the effort that was asked for.
-/// Where there are many, each order takes longer to compare, so that fewer are.
-Status OneUnitFitter::OrderAgain(const CompileOptions& compile, Fitted& smallest) const {
+/// Orders the patches of a program once more, with all the effort that was asked for. Where there
+/// are many, each order takes longer to compare, so that fewer are.
+Result<Fitted> OneUnitFitter::OrderAgain(const CompileOptions& compile, const Fitted& cut) const {
   constexpr int64_t kMany = 256;
-  if (smallest.cut == nullptr) return {};
   CompileOptions more = compile;
-  const auto ops = static_cast<int64_t>(smallest.cut->OpOrder().size());
+  const auto ops = static_cast<int64_t>(cut.cut->OpOrder().size());
   more.order.budget /= std::max<int64_t>(1, ops / kMany);
-  TENON_ASSIGN_OR_RETURN(Fitted again,
-                         SplitAndCompile(*smallest.cut, more, smallest.chains, /*ops=*/false));
-  again.ops = smallest.ops;
-  again.cut = smallest.cut;
-  return IsTooSlow(again, most_time_) ? Status() : TakeIfSmaller(std::move(again), smallest);
+  TENON_ASSIGN_OR_RETURN(Fitted again, SplitAndCompile(*cut.cut, more, cut.chains, /*ops=*/false));
+  again.ops = cut.ops;
+  again.cut = cut.cut;
+  return again;
+}
+
+/// Looks for smaller programs of the smallest one's patches, and of others that needed little more
+/// when they were compiled quickly.
+Status OneUnitFitter::ShrinkCuts(const CompileOptions& compile, Fitted& smallest) const {
+  constexpr size_t kMostCuts = 4;
+  if (smallest.cut == nullptr || !cutter_) return ShrinkByProgram(smallest);
+  std::vector<Fitted> cuts = cutter_->Promising(smallest, kMostCuts);
+  cuts.insert(cuts.begin(), smallest);
+  for (const Fitted& cut : cuts) {
+    TENON_ASSIGN_OR_RETURN(Fitted again, OrderAgain(compile, cut));
+    Fitted kept = cut.compiled.arena.bytes > 0 ? cut : again;
+    if (!IsTooSlow(again, most_time_)) TENON_RETURN_IF_ERROR(TakeIfSmaller(again, kept));
+    if (IsTooSlow(kept, most_time_)) continue;
+    TENON_RETURN_IF_ERROR(ShrinkByProgram(kept));
+    TENON_RETURN_IF_ERROR(TakeIfSmaller(std::move(kept), smallest));
+  }
+  return {};
 }
 
 /// Aims below what was found, as long as that finds something smaller: the plan with the smallest

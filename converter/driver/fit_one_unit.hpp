@@ -40,7 +40,8 @@ class OneUnitFitter : public FitWays {
   Result<Fitted> SmallestInOneSpace();
   Result<Fitted> LeastSpread(Fitted smallest) const;
   [[nodiscard]] Status TakeIfSmaller(Fitted fitted, Fitted& smallest) const;
-  [[nodiscard]] Status OrderAgain(const CompileOptions& compile, Fitted& smallest) const;
+  [[nodiscard]] Result<Fitted> OrderAgain(const CompileOptions& compile, const Fitted& cut) const;
+  [[nodiscard]] Status ShrinkCuts(const CompileOptions& compile, Fitted& smallest) const;
   Status Improve(const CompileOptions& compile, const Fitted& whole, Fitted& smallest);
   [[nodiscard]] Result<Fitted> Cut(const CompileOptions& compile, int64_t arena_bytes,
                                    const Fitted& whole, bool ops, Wanted wanted = Wanted::kFirst);

@@ -105,4 +105,13 @@ void PredictInArena(const CompileOptions& options, const Unit& unit,
   InArena(options, unit, executed, compiled).Run();
 }
 
+void PredictProgramInArena(const CompileOptions& options, const Unit& unit, Compiled& compiled) {
+  if (!compiled.program.used || compiled.program.moves > 0) return;
+  const std::vector<OpId> executed = compiled.arena.steps;
+  const Picoseconds before = compiled.time.before;
+  PredictInArena(options, unit, executed, compiled);
+  compiled.time.before = before;
+  compiled.program.time = compiled.time.after;
+}
+
 }  // namespace tenon::converter

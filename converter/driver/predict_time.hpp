@@ -17,4 +17,8 @@ void PredictOnOneUnit(const CompileOptions& options, const Unit& unit,
 void PredictInArena(const CompileOptions& options, const Unit& unit,
                     const std::vector<OpId>& executed, Compiled& compiled);
 
+/// Does the same for what a memory program has made of `compiled`, unless it moves storages to
+/// another space, which takes time of its own.
+void PredictProgramInArena(const CompileOptions& options, const Unit& unit, Compiled& compiled);
+
 }  // namespace tenon::converter

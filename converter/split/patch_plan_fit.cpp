@@ -23,6 +23,7 @@ class Fitter {
     TENON_RETURN_IF_ERROR(planner_.Apply(candidate));
     TENON_ASSIGN_OR_RETURN(const MeasuredCut measured, measure_(candidate, split));
     last_ = measured.bytes;
+    last_peak_ = split.estimated_peak;
     if (fit_.tries == 0) uncut_time_ = measured.time;
     ++fit_.tries;
     ++tries_;
@@ -42,6 +43,8 @@ class Fitter {
   void Refuse(int64_t target) { fails_.insert(target); }
   [[nodiscard]] bool Tried(int64_t target) const { return tried_.count(target) != 0; }
   [[nodiscard]] int64_t last() const { return last_; }
+  /// Returns what the last plan was estimated to need.
+  [[nodiscard]] int64_t last_peak() const { return last_peak_; }
   [[nodiscard]] bool Fits() const { return fit_.measured_bytes <= limit_; }
   /// Returns the target of what is kept.
   [[nodiscard]] int64_t target() const { return target_; }
@@ -102,6 +105,7 @@ class Fitter {
   Graph best_;
   MemoryFit fit_;
   int64_t last_ = 0;
+  int64_t last_peak_ = 0;
   int64_t uncut_time_ = 0;
   CutInto into_ = CutInto::kPatches;
   int tries_ = 0;
@@ -189,6 +193,22 @@ Status AimAtLimit(Fitter& fitter, int64_t limit_bytes, int most_tries, int64_t l
   return {};
 }
 
+/// Tries the plans below the limit one after the other: each is the cheapest of those that need
+/// less than the one before it. What is aimed at by the excess misses some.
+Status WalkDown(Fitter& fitter, int64_t limit_bytes) {
+  constexpr int kMostTries = 12;
+  constexpr int kMostSlow = 2;  // plans that need less take longer, as a rule
+  int slow = 0;
+  int64_t target = limit_bytes;
+  for (int tries = 0; target > 0 && tries < kMostTries && slow < kMostSlow; ++tries) {
+    TENON_ASSIGN_OR_RETURN(const bool made, fitter.Try(target));
+    if (!made || fitter.Fits()) break;
+    if (fitter.last() == kTooSlow) ++slow;
+    target = std::min(target, fitter.last_peak()) - 1;
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<MemoryFit> FitMemory(Graph& graph, int64_t limit_bytes, const MemorySplitOptions& options,
@@ -207,6 +227,9 @@ Result<MemoryFit> FitMemory(PatchPlanner& planner, Graph& cut, int64_t limit_byt
   constexpr int64_t kOfPatches = 64;
   TENON_RETURN_IF_ERROR(AimAtLimit(fitter, limit_bytes, most_tries, kOfPatches));
   if (!fitter.Fits()) TENON_RETURN_IF_ERROR(SearchSmallest(fitter, limit_bytes, most_tries));
+  if (!fitter.Fits() && !fitter.WantsCheapest()) {
+    TENON_RETURN_IF_ERROR(WalkDown(fitter, limit_bytes));
+  }
   TENON_RETURN_IF_ERROR(MakeCheaper(fitter));
   TENON_RETURN_IF_ERROR(TryFiner(fitter, planner.UnsplitPeak(), limit_bytes));
   if (fitter.Fits() || !planner.MayMakeTiles()) return fitter.Finish(cut);

@@ -79,13 +79,18 @@ function(firmware_patches name label model arena)
   add_test(NAME firmware_${name}_test COMMAND "${Python3_EXECUTABLE}"
     "${CMAKE_CURRENT_SOURCE_DIR}/patches_test.py" --tenon "${TENON_HOST_TOOLS}/tenon"
     --runner "$<TARGET_FILE:firmware_runner>" --board ${CMAKE_SYSTEM_PROCESSOR}
-    --most-arena ${arena} ${ARGN} "${model}")
+    --slowdown ${slowdown} --most-arena ${arena} ${ARGN} "${model}")
   set_tests_properties(firmware_${name}_test PROPERTIES LABELS ${label} TIMEOUT 600
     SKIP_RETURN_CODE 77)
 endfunction()
 set(qdq model_qdq.onnx)
+# Predictions are of instructions on cores with DSP instructions, of which a plan may take 1.5 times as many.
+set(slowdown 1.3)
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL cortex-m7)
+  set(slowdown 1.5)
+endif()
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL cortex-m55)
-  set(rows_bytes 15468 16640 69728 14208 4748)
+  set(rows_bytes 15468 16640 69728 14208 5098)
 elseif(CMAKE_SYSTEM_PROCESSOR STREQUAL cortex-m7)
   set(rows_bytes 21542 17728 77264 14720 5644)
 else()
@@ -94,19 +99,19 @@ endif()
 if(rows_bytes)
   list(POP_FRONT rows_bytes mbv2 vww_80 mcunet vww spotter)
   set(msf --input input --rows 2 --option=--input-format=input=i8,nhwc)
-  # Without a limit the search ends at 17,424 bytes on the Cortex-M55.
-  firmware_patches(msf_mcunetv2_vww_rows quick "${field}/msf_mcunetv2_vww_80/${qdq}" ${vww_80} --sram ${vww_80} ${msf})
+  firmware_patches(msf_mcunetv2_vww_rows quick "${field}/msf_mcunetv2_vww_80/${qdq}" ${vww_80} ${msf})
   firmware_patches(msf_mbv2_rows full "${field}/msf_mbv2_w035_144/${qdq}" ${mbv2} ${msf}
     --option=--output-format=output=nhwc)
-  firmware_patches(msf_mcunet_320k_rows full "${field}/msf_mcunet_320k_176/${qdq}" ${mcunet} ${msf})
+  # Smaller ones do more than 1.3 times the multiply-accumulates.
+  firmware_patches(msf_mcunet_320k_rows full "${field}/msf_mcunet_320k_176/${qdq}" ${mcunet} ${msf} --slowdown 1.3)
   firmware_patches(vww_rows full "${field}/mlperf_vww/vww_96_int8.tflite" ${vww} --rows 4
     --input input_1_int8)
   firmware_patches(kws_rows full "${shared_models}/${kws}/kws_int8.tflite" ${spotter} --rows 8
     --input input_1 --option=--order-budget=20000)
 endif()
 
-# With the input in the arena, in tiles; the limit, or the arena that is the smallest within 1.3 times the
-# predicted time.
+# With the input in the arena, in tiles; the limit, or the arena that is the smallest within `slowdown` times
+# the predicted time.
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL cortex-m55)
   set(mbv2_tiles 73243 --sram 73243)
   set(vww_80_tiles 27072)
@@ -120,7 +125,7 @@ if(DEFINED mbv2_tiles)
   firmware_patches(msf_mbv2_tiles full "${field}/msf_mbv2_w035_144/${qdq}" ${mbv2_tiles} ${msf})
 endif()
 
-# What patches cost is predicted, from the same tables as bounds.
+# What patches cost is predicted, on Cortex-M7 from the same table as bounds.
 set(off_cortex-m55 0.1)
 set(off_cortex-m7 0.05)
 foreach(model "${kws}/kws_int8" "${resnet8}/resnet8_int8")

@@ -3,8 +3,8 @@
 --most-arena BYTES [--most-work F] [--most-instructions F] [--option OPTION]...: a network in patches gives
 the bits that the portable kernels give here, in an arena of so many bytes, and does at most so many times
 the multiply-accumulates and counted instructions of its plain plan. Its input is handed in by rows while it
-runs, or lies in the arena; patches are the smallest that are predicted to keep to --most-instructions, or for
-an arena of --sram.
+runs, or lies in the arena; patches are the smallest within --slowdown times the predicted time, or for an arena
+of --sram.
 
 Exit status 77: skipped, with the reason."""
 import pathlib
@@ -46,7 +46,7 @@ def test(options, folder):
     firmware.convert(options.tenon, options.model, firmware.portable_board(options.board, folder),
                      plans["portable"], options.option)
     firmware.convert(options.tenon, options.model, options.board, plans["plain"], options.option)
-    patched = (*SMALLEST, f"--most-slowdown={options.most_instructions}")
+    patched = (*SMALLEST, f"--most-slowdown={options.slowdown}")
     if options.sram is not None:
         patched = (f"--memory-limit=sram={options.sram}", SMALLEST[0])
     if options.rows:
@@ -80,6 +80,7 @@ if __name__ == "__main__":
         ("--input", {"help": "its name"}),
         ("--rows", {"type": int, "help": "handed in at a time"}),
         ("--sram", {"type": int, "help": "limit of the arena; without, the smallest is sought"}),
+        ("--slowdown", {"type": float, "default": 1.3, "help": "predicted, of the smallest patches"}),
         ("--most-arena", {"type": int, "required": True, "help": "bytes, the input's not counted"}),
         ("--most-work", {"type": float, "default": 1.3, "help": "multiply-accumulates over the plain plan's"}),
         ("--most-instructions", {"type": float, "default": 1.5, "help": "over the plain plan's"}),

@@ -1,5 +1,8 @@
-// Of all cuts that fit a limit, the one that is predicted to run fastest.
+// Which of the cuts that fit a limit are found: the one that is predicted to run fastest, and those
+// between the ones that are aimed at.
 #include <doctest/doctest.h>
+
+#include <vector>
 
 #include "converter/split/patch_plan.hpp"
 #include "tests/unit/converter/split/chain_testing.hpp"
@@ -25,6 +28,32 @@ TEST_CASE("Memory fit: of what fits the fastest as predicted, whatever it costs 
     REQUIRE(fit.ok());
     CHECK(fit->measured_bytes <= limit);
     CHECK(fit->predicted_time == 110);
+  }
+}
+
+TEST_CASE("Memory fit: the only plan that fits is found between others that need far more") {
+  const Graph whole = test::Hourglass(1);
+  PatchPlanner planner(whole, {});
+  std::vector<int64_t> peaks;  // of all plans, each the cheapest below the one before it
+  for (int64_t target = planner.UnsplitPeak() / 2;;) {
+    const MemorySplit split = planner.Plan(target);
+    if (!split.fits) break;
+    peaks.push_back(split.estimated_peak);
+    target = split.estimated_peak - 1;
+  }
+  REQUIRE(peaks.size() > 4);
+  for (const size_t only : {1, 2, 3}) {
+    CAPTURE(only);
+    const int64_t limit = peaks[0];
+    const MeasureMemory measure = [&](const Graph&, const MemorySplit& split) {
+      const bool fits = split.estimated_peak == peaks[only];
+      return Result<MeasuredCut>(fits ? limit : 2 * limit - peaks.back());
+    };
+    Graph graph = whole;
+    const auto fit = FitMemory(graph, limit, {}, measure);
+    REQUIRE(fit.ok());
+    CHECK(fit->measured_bytes == limit);
+    CHECK(fit->split.estimated_peak == peaks[only]);
   }
 }
 
