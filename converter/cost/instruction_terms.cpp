@@ -183,6 +183,8 @@ constexpr KernelModel kModels[] = {
     {"cpu.quantized_conv.dsp", DspConv},
     {"cpu.quantized_conv.dsp_in_place", DspConv},
     {"cpu.quantized_conv.dsp_first", DspFirst},
+    {"cpu.quantized_conv.dsp_fives", DspFives},
+    {"cpu.quantized_conv.dsp_depthwise_row", DspDepthwiseRow},
     {"cpu.quantized_conv.dsp_winograd", DspWinograd},
     {"cpu.quantized_conv.dsp_depthwise", DspDepthwise},
     {"cpu.quantized_conv.dsp_depthwise_in_place", DspDepthwise},

@@ -45,6 +45,8 @@ bool HeliumBinary(const Context& context);
 bool DspConv(const Context& context);
 bool DspDepthwise(const Context& context);
 bool DspFirst(const Context& context);
+bool DspFives(const Context& context);
+bool DspDepthwiseRow(const Context& context);
 bool DspWinograd(const Context& context);
 bool DspMatMul(const Context& context);
 bool DspBinary(const Context& context);

@@ -5,10 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/ops/attributes.hpp"
 #include "runtime/ops/op_row.hpp"
 
 /// Each predicate returns null for yes, else the reason, for operands that passed CheckOpCall. They
-/// read dims, dtypes, attributes and which inputs are constant, never strides.
+/// read dims, dtypes, attributes and which inputs are constant, never strides; constants themselves
+/// where it is said.
 namespace tenon::cpu::dsp {
 
 /// Is the largest number of runs of inputs of one output: their addresses are on the stack.
@@ -126,6 +128,28 @@ inline constexpr int kMostWindowWords = 8;
 [[nodiscard]] size_t FirstBytes(const OpCall& call);
 /// Is at least what other kernels need, which run those whose factors are of no usual size.
 [[nodiscard]] size_t FirstWorkspaceBytes(const OpCall& call, int threads);
+
+/// Returns true if each output has a bias and factors of its own, with which fast forms give the
+/// bytes of all sums of `depth` products: RequantizeKind is not kAny. It reads them.
+[[nodiscard]] bool HasFastFactors(const OpCall& call, const QuantizedOutput& output, int64_t depth);
+
+/// Is the number of pixels that FivesSupports has at once.
+inline constexpr int kFivePixels = 5;
+/// Accepts convolutions of i8 with one group and few pixels in rows of fives. It reads the factors.
+/// The workspace contains [widened inputs of five pixels] [a window, unless convolutions are
+/// pointwise].
+[[nodiscard]] Reason FivesSupports(const OpCall& call);
+[[nodiscard]] size_t FivesWorkspaceBytes(const OpCall& call, int threads);
+
+/// Accepts depthwise convolutions of i8 with 3x3 windows and few rows of outputs. It reads the
+/// factors. No workspace is needed.
+[[nodiscard]] Reason DepthwiseRowSupports(const OpCall& call);
+/// Is the largest number of columns of x that are widened at once, on the stack; odd.
+inline constexpr int kMostRowColumns = 11;
+/// Returns how many outputs of windows with these steps read them.
+[[nodiscard]] constexpr int DepthwiseRowOutputs(int stride) {
+  return (kMostRowColumns - 3) / stride + 1;
+}
 
 /// Accepts convolutions of i8 with one group, an even number of outputs and steps of 1, whose
 /// windows have three rows, and outputs of two rows and more. With little workspace they run as

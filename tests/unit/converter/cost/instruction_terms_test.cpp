@@ -119,6 +119,42 @@ TEST_CASE("Instructions: depthwise windows of one column are one row of taps") {
   CHECK(amounts.at("quad_pairs") == (1 + 2 + 2 + 2) * 3);
 }
 
+TEST_CASE("Instructions: single rows of outputs count the columns that are inside x") {
+  const auto terms = TermsOf(
+      "graph g\ninput %x: i8[1,8,2,23] channels_last\nconst %w: i8[8,1,3,3] = random(1)\n"
+      "const %m: f32[8] = random(2)\nconst %b: i32[8] = splat(0)\n"
+      "%y: i8[1,8,1,12] channels_last = quantized_conv(%x, %w, %b, %m) {group=8, strides=[2,2], "
+      "pads=[1,1,0,1], to=i8} @cpu/cpu.quantized_conv.dsp_depthwise_row\noutput %y\n",
+      {});
+  REQUIRE(terms);
+  CHECK(terms->model == "cpu.quantized_conv.dsp_depthwise_row float");
+  const auto amounts = AmountsOf(*terms);
+  CHECK(amounts.at("strips") == 3);  // of 5, 5 and 2 outputs
+  CHECK(amounts.at("quads") == 3 * 2);
+  CHECK(amounts.at("columns") == (10 + 11 + 4) * 2);
+  CHECK(amounts.at("cleared_columns") == 2);
+  CHECK(amounts.at("outputs") == 12 * 2);
+}
+
+TEST_CASE("Instructions: rows of five pixels count steps of inputs, and rows that are gathered") {
+  const auto terms = TermsOf(
+      "graph g\ninput %x: i8[1,4,2,5] channels_last\nconst %w: i8[6,4,2,3] = random(1)\n"
+      "const %m: f32[6] = random(2)\nconst %b: i32[6] = splat(0)\n"
+      "%y: i8[1,6,2,5] channels_last = quantized_conv(%x, %w, %b, %m) {pads=[1,1,0,1], to=i8} "
+      "@cpu/cpu.quantized_conv.dsp_fives\noutput %y\n",
+      {});
+  REQUIRE(terms);
+  CHECK(terms->model == "cpu.quantized_conv.dsp_fives float");
+  const auto amounts = AmountsOf(*terms);
+  CHECK(amounts.at("pixel_steps") == 10 * 6);
+  CHECK(amounts.at("outputs") == 2 * 6);
+  CHECK(amounts.at("output_steps") == 2 * 6 * 6);
+  CHECK(amounts.at("padding_rows") == 5);
+  CHECK(amounts.at("edge_rows") == 3 * 2);
+  CHECK(amounts.at("inside_rows") == 3 * 3);
+  CHECK(amounts.at("row_bytes") == 20 * 12);
+}
+
 TEST_CASE("Instructions: what is no plan has no bound") {
   CHECK_FALSE(BoundInstructions(std::vector<uint8_t>(64)));
 }

@@ -18,6 +18,8 @@ Status RunConv(const KernelCall& call, CopyInputs* copy);
 
 Status FirstCheck(const KernelSetup& setup);
 Status FirstRun(const KernelCall& call);
+Status FivesCheck(const KernelSetup& setup);
+Status FivesRun(const KernelCall& call);
 Status WinogradCheck(const KernelSetup& setup);
 Status WinogradRun(const KernelCall& call);
 
@@ -25,6 +27,9 @@ Status DepthwiseCheck(const KernelSetup& setup);
 Status DepthwiseRun(const KernelCall& call);
 Status DepthwiseWindowsCheck(const KernelSetup& setup);
 Status DepthwiseWindowsRun(const KernelCall& call);
+
+Status DepthwiseRowCheck(const KernelSetup& setup);
+Status DepthwiseRowRun(const KernelCall& call);
 
 Status BinaryCheck(const KernelSetup& setup);
 Status BinaryRun(const KernelCall& call);
