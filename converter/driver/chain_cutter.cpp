@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "converter/cost/instruction_cost_model.hpp"
 #include "converter/driver/fit_ways.hpp"
 #include "converter/map/kernel_choice.hpp"
 #include "converter/schedule/make_schedule.hpp"
@@ -116,13 +117,16 @@ Result<Fitted> ChainCutter::Cut(const CutOptions& options, int64_t arena_bytes) 
   // The order of patches, depth first, is already good: it is searched little.
   CompileOptions searched = options.compile;
   searched.order.budget = Quick(options.compile).order.budget;
+  const bool room_matters = HasInstructionTables(options.compile.board());  // PredictInArena
   const auto measure = [&](const Graph& cut, const MemorySplit& chains) -> Result<MeasuredCut> {
     TENON_ASSIGN_OR_RETURN(const Fitted* fitted, CompileCut(cut, chains, options, as_cut));
-    // In another order it may need less, or have more room for workspaces.
+    // In another order it may need less, or have more room for workspaces. Where the smallest is
+    // sought, all of them are near it: see Promising.
     const int64_t bytes = fitted->compiled.arena.bytes;
-    const bool nearly_fits = bytes > arena_bytes && chains.estimated_peak <= arena_bytes &&
+    const bool nearly_fits = options.wanted == Wanted::kCheapest && bytes > arena_bytes &&
+                             chains.estimated_peak <= arena_bytes &&
                              bytes - arena_bytes <= arena_bytes / kNearlySmallEnough;
-    const bool is_nearly_fast = IsTooSlow(*fitted, options.most_time) &&
+    const bool is_nearly_fast = room_matters && IsTooSlow(*fitted, options.most_time) &&
                                 !IsTooSlow(*fitted, options.most_time * kNearlyFastEnough);
     if (nearly_fits || is_nearly_fast) {
       TENON_ASSIGN_OR_RETURN(fitted, CompileCut(cut, chains, options, searched));

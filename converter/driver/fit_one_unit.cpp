@@ -388,7 +388,8 @@ Result<Fitted> OneUnitFitter::OrderAgain(const CompileOptions& compile, const Fi
 /// Looks for smaller programs of the smallest one's patches, and of others that needed little more
 /// when they were compiled quickly.
 Status OneUnitFitter::ShrinkCuts(const CompileOptions& compile, Fitted& smallest) const {
-  constexpr size_t kMostCuts = 4;
+  constexpr size_t kMostCuts = 3;
+  constexpr int64_t kLittleMore = 32;  // a 32nd
   if (smallest.cut == nullptr || !cutter_) return ShrinkByProgram(smallest);
   std::vector<Fitted> cuts = cutter_->Promising(smallest, kMostCuts);
   cuts.insert(cuts.begin(), smallest);
@@ -396,7 +397,9 @@ Status OneUnitFitter::ShrinkCuts(const CompileOptions& compile, Fitted& smallest
     TENON_ASSIGN_OR_RETURN(Fitted again, OrderAgain(compile, cut));
     Fitted kept = cut.compiled.arena.bytes > 0 ? cut : again;
     if (!IsTooSlow(again, most_time_)) TENON_RETURN_IF_ERROR(TakeIfSmaller(again, kept));
-    if (IsTooSlow(kept, most_time_)) continue;
+    const int64_t bytes = smallest.compiled.arena.bytes;
+    const bool may_shrink = kept.compiled.arena.bytes <= bytes + bytes / kLittleMore;
+    if (!may_shrink || IsTooSlow(kept, most_time_)) continue;
     TENON_RETURN_IF_ERROR(ShrinkByProgram(kept));
     TENON_RETURN_IF_ERROR(TakeIfSmaller(std::move(kept), smallest));
   }
