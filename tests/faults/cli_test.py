@@ -287,13 +287,11 @@ class Models(CliTest):
             self.assertIn(part, text)
 
     def test_branches_of_other_shapes_are_refused_where_the_condition_is_an_input(self):
-        body = onnx.graph([onnx.node("Relu", ["x"], ["q"])], [], [onnx.value("q", [1])])
-        longer = onnx.graph([onnx.node("Concat", ["x", "x"], ["q"], axis=0)], [], [onnx.value("q", [2])])
-        branch = onnx.node("If", ["c"], ["y"], "choice", then_branch=body, else_branch=longer)
-        text = self.refuses_model(onnx.model([branch], [onnx.value("c", [], onnx.BOOL), onnx.value("x", [1])],
-                                             [onnx.value("y", [1])]))
-        for part in ["choice", "--freeze c=FILE.npy", "[1] and [2]"]:
-            self.assertIn(part, text)
+        short = onnx.graph([onnx.node("Relu", ["x"], ["q"])], [], [onnx.value("q", [1])])
+        long = onnx.graph([onnx.node("Concat", ["x", "x"], ["q"], axis=0)], [], [onnx.value("q", [2])])
+        branch = onnx.node("If", ["c"], ["y"], "choice", then_branch=short, else_branch=long)
+        model = onnx.model([branch], [onnx.value("c", [], onnx.BOOL), onnx.value("x", [1])], [onnx.value("y", [1])])
+        self.assertRegex(self.refuses_model(model), r"choice.*--freeze c=FILE.npy.*\[1\] and \[2\]")
 
     def test_an_unknown_dimension_is_answered_with_an_option_that_works(self):
         for shape in [["N", 4], ["N", "C"], [None, None]]:
