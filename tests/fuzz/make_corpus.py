@@ -236,12 +236,15 @@ def make_plan(tenon, out, name, data, board, options):
 
 
 def make_plans(tenon, out, models):
+    out.mkdir(parents=True, exist_ok=True)
     for name, data in models.items():
         for board in ["x86-64", "cortex-m55"]:
             make_plan(tenon, out, f"{name}.{board}", data, board, [])
     for way, (names, board, options) in WAYS.items():
         for name in names:
             make_plan(tenon, out, f"{name}.{way}", models[name], board, options)
+    if not any(out.iterdir()):
+        raise SystemExit(f"{tenon} has made no plan: plans would be fuzzed from nothing")
 
 
 def make_tflite(flatc, out):
@@ -265,7 +268,7 @@ def main():
     parser.add_argument("--tenon", required=True)
     parser.add_argument("--flatc")
     arguments = parser.parse_args()
-    out = arguments.out
+    out = arguments.out.resolve()  # TENON runs in folders of its own
     models = onnx_models()
     write_all(out / "onnx", models)
     write_all(out / "caffe", caffe_nets())
@@ -276,8 +279,7 @@ def main():
     write_all(out / "board", {p.stem: p.read_bytes() for p in sorted(boards.glob("*.json"))
                               if not p.name.endswith(".schema.json")})
     write_all(out / "profile", {"small": json.dumps(small_profile()).encode()})
-    (out / "plan").mkdir(parents=True, exist_ok=True)
-    make_plans(arguments.tenon, out / "plan", models)
+    make_plans(pathlib.Path(arguments.tenon).resolve(), out / "plan", models)
     write_all(out / "firmware_plan", {p.name: p.read_bytes() for p in (out / "plan").iterdir()})
     make_tflite(arguments.flatc, out / "tflite")
 
