@@ -59,7 +59,7 @@ class ThreadPool {
     workers_.reset(new (std::nothrow) Worker[static_cast<size_t>(threads)]());
     if (shares_ == nullptr || workers_ == nullptr) return false;
     for (int i = 1; i < threads; ++i) {
-      Worker& worker = workers_[worker_count_];
+      Worker& worker = WorkerOf(worker_count_);
       worker = {this, i, {}};
       if (pthread_create(&worker.thread, nullptr, WorkerMain, &worker) != 0) break;
       ++worker_count_;
@@ -72,7 +72,7 @@ class ThreadPool {
     pthread_mutex_lock(&mutex_);
     pthread_cond_broadcast(&wake_);
     pthread_mutex_unlock(&mutex_);
-    for (int i = 0; i < worker_count_; ++i) pthread_join(workers_[i].thread, nullptr);
+    for (int i = 0; i < worker_count_; ++i) pthread_join(WorkerOf(i).thread, nullptr);
     pthread_cond_destroy(&wake_);
     pthread_mutex_destroy(&mutex_);
   }
@@ -120,6 +120,9 @@ class ThreadPool {
     pthread_t thread;
   };
 
+  [[nodiscard]] Share& ShareOf(int index) const { return shares_[static_cast<size_t>(index)]; }
+  [[nodiscard]] Worker& WorkerOf(int index) const { return workers_[static_cast<size_t>(index)]; }
+
   static void* WorkerMain(void* argument) {
     const auto& worker = *static_cast<Worker*>(argument);
     worker.pool->WorkerLoop(worker.index);
@@ -127,7 +130,7 @@ class ThreadPool {
   }
 
   void Publish(int index, int count, int pieces, void (*body)(void*, int, int), void* context) {
-    Share& share = shares_[index];
+    Share& share = ShareOf(index);
     const int64_t first = int64_t{pieces} * index / threads();
     const int64_t end = int64_t{pieces} * (index + 1) / threads();
     share.ticket.store(uint64_t{job_ - 1} << 32, std::memory_order_relaxed);
@@ -158,7 +161,7 @@ class ThreadPool {
   }
 
   [[nodiscard]] uint32_t JobOf(int index) const {
-    return static_cast<uint32_t>(shares_[index].ticket.load(std::memory_order_acquire) >> 32);
+    return static_cast<uint32_t>(ShareOf(index).ticket.load(std::memory_order_acquire) >> 32);
   }
 
   void Sleep(int index, uint32_t seen) {
@@ -172,10 +175,10 @@ class ThreadPool {
 
   /// Takes pieces of the current job until none are left: thread `own`'s, then the others'.
   void Work(int own) {
-    int done = TakeFrom(shares_[own], true);
+    int done = TakeFrom(ShareOf(own), true);
     for (int i = 1; i < threads(); ++i) {
       const int other = own + i < threads() ? own + i : own + i - threads();
-      done += TakeFrom(shares_[other], false);
+      done += TakeFrom(ShareOf(other), false);
     }
     if (done > 0) done_.fetch_add(done, std::memory_order_acq_rel);
   }
