@@ -2,12 +2,13 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "converter/import/import_graph.hpp"
 #include "converter/import/onnx/model_file.hpp"
 #include "converter/import/onnx/subgraphs.hpp"
-#include "converter/import/onnx/value_names.hpp"
+#include "converter/import/value_names.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -24,8 +25,15 @@ std::string KeyOf(const std::string& domain, const std::string& name) {
   return (domain == "ai.onnx" ? "" : domain) + ":" + name;
 }
 
+struct AttributeValue {
+  explicit AttributeValue(const onnx::AttributeProto& given)
+      : attribute(given), bytes(static_cast<int64_t>(given.SpaceUsedLong())) {}
+  onnx::AttributeProto attribute;
+  int64_t bytes;  ///< that a copy takes
+};
+
 /// What an attribute of a node inside refers to, for one call of the function.
-using AttributeValues = std::unordered_map<std::string, onnx::AttributeProto>;
+using AttributeValues = std::unordered_map<std::string, AttributeValue>;
 
 AttributeValues ValuesOf(const onnx::FunctionProto& function, const onnx::NodeProto& call) {
   AttributeValues values;
@@ -47,21 +55,43 @@ AttributeValues ValuesOf(const onnx::FunctionProto& function, const onnx::NodePr
 /// left out: the operator's own default is meant.
 void SetAttributes(onnx::NodeProto& node, const AttributeValues& values) {
   auto& attributes = *node.mutable_attribute();
-  for (int i = attributes.size() - 1; i >= 0; --i) {
+  int kept = 0;
+  for (int i = 0; i < attributes.size(); ++i) {
     onnx::AttributeProto& attribute = *attributes.Mutable(i);
     if (attribute.has_g()) {
       for (auto& inner : *attribute.mutable_g()->mutable_node()) SetAttributes(inner, values);
     }
-    if (attribute.ref_attr_name().empty()) continue;
-    const auto found = values.find(attribute.ref_attr_name());
-    if (found == values.end()) {
-      attributes.DeleteSubrange(i, 1);
-      continue;
+    if (!attribute.ref_attr_name().empty()) {
+      const auto found = values.find(attribute.ref_attr_name());
+      if (found == values.end()) continue;
+      const std::string name = attribute.name();
+      attribute = found->second.attribute;
+      attribute.set_name(name);
     }
-    const std::string name = attribute.name();
-    attribute = found->second;
-    attribute.set_name(name);
+    attributes.SwapElements(kept++, i);
   }
+  attributes.DeleteSubrange(kept, attributes.size() - kept);
+}
+
+/// Bytes of the values that SetAttributes gives to the nodes.
+int64_t AttributeBytes(const Nodes& nodes, const AttributeValues& values) {
+  int64_t bytes = 0;
+  for (const auto& node : nodes) {
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_g()) bytes += AttributeBytes(attribute.g().node(), values);
+      const auto found = values.find(attribute.ref_attr_name());
+      if (found != values.end()) bytes += found->second.bytes;
+    }
+  }
+  return bytes;
+}
+
+/// The longest name that the call gives to something inside.
+int64_t LongestName(const onnx::NodeProto& call, const std::string& scope) {
+  size_t longest = scope.size();
+  for (const std::string& input : call.input()) longest = std::max(longest, input.size());
+  for (const std::string& output : call.output()) longest = std::max(longest, output.size());
+  return static_cast<int64_t>(longest);
 }
 
 class Inliner {
@@ -176,22 +206,28 @@ class Inliner {
     return names;
   }
 
+  Status TakeBytes(int64_t bytes) {
+    bytes_ += bytes;
+    if (nodes_ <= kMostInlinedNodes && bytes_ <= most_bytes_) return {};
+    return InputError("the calls of functions stand for more than {} nodes, or {} bytes",
+                      kMostInlinedNodes, most_bytes_);
+  }
+
   Status ExpandCall(const onnx::NodeProto& call, const onnx::FunctionProto& function, int depth,
                     Nodes& expanded) {
     TENON_RETURN_IF_ERROR(CheckCall(call, function, depth));
     nodes_ += function.node_size();
-    bytes_ += static_cast<int64_t>(function.SpaceUsedLong());
-    if (nodes_ > kMostInlinedNodes || bytes_ > most_bytes_) {
-      return InputError("the calls of functions stand for more than {} nodes, or {} bytes",
-                        kMostInlinedNodes, most_bytes_);
-    }
+    TENON_RETURN_IF_ERROR(TakeBytes(static_cast<int64_t>(function.SpaceUsedLong())));
     const std::string scope = call.name().empty() ? function.name() : call.name();
+    const AttributeValues values = ValuesOf(function, call);
     onnx::GraphProto body;
     *body.mutable_node() = function.node();
+    // A name, or a value of an attribute, is copied to wherever the function mentions it.
+    TENON_RETURN_IF_ERROR(TakeBytes(NamesMentioned(body) * LongestName(call, scope)));
+    TENON_RETURN_IF_ERROR(TakeBytes(AttributeBytes(body.node(), values)));
     RenameInnerGraphs(*body.mutable_node(), scope);
     Nodes copies;
     RenameValues(body, NamesOf(call, function, body, scope, copies));
-    const AttributeValues values = ValuesOf(function, call);
     for (auto& node : *body.mutable_node()) {
       SetAttributes(node, values);
       if (!node.name().empty()) node.set_name(scope + "/" + node.name());

@@ -13,12 +13,14 @@
 namespace tenon::converter {
 namespace {
 
+/// Its first kMostOfName bytes: all that a node becomes is called after it.
 std::string NodeName(const onnx::NodeProto& node) {
-  if (!node.name().empty()) return node.name();
+  constexpr size_t kMostOfName = 1024;
+  if (!node.name().empty()) return node.name().substr(0, kMostOfName);
   for (const std::string& output : node.output()) {
-    if (!output.empty()) return output;
+    if (!output.empty()) return output.substr(0, kMostOfName);
   }
-  return node.op_type();
+  return node.op_type().substr(0, kMostOfName);
 }
 
 /// The first of several problems becomes the message, the others its details.
@@ -158,6 +160,7 @@ Result<std::vector<TensorId>> Importer::InlineGraph(const onnx::GraphProto& body
     return InputError("its graphs unroll to more than {} nodes", kMostInlinedNodes);
   }
   inlined_bytes_ += static_cast<int64_t>(body.SpaceUsedLong());
+  inlined_bytes_ += NamesMentioned(body) * static_cast<int64_t>(scope.size());
   TENON_RETURN_IF_ERROR(CheckMemory(0, scope));
   auto copy = std::make_shared<onnx::GraphProto>(body);
   inlined_.push_back(copy);

@@ -13,7 +13,7 @@
 #include "converter/import/onnx/lowering.hpp"
 #include "converter/import/onnx/onnx_import.hpp"
 #include "converter/import/onnx/tensor_data.hpp"
-#include "converter/import/onnx/value_names.hpp"
+#include "converter/import/value_names.hpp"
 
 namespace onnx {
 class GraphProto;

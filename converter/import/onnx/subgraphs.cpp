@@ -4,15 +4,48 @@
 
 #include <unordered_set>
 
-#include "converter/import/onnx/value_names.hpp"
+#include "converter/import/value_names.hpp"
 
 namespace tenon::converter {
 namespace {
 
-void Rename(std::string& name, const std::unordered_map<std::string, std::string>& to) {
-  const auto found = to.find(name);
-  if (found != to.end()) name = found->second;
-}
+/// New names of values in graphs inside each other. What a graph names itself is noted beside the
+/// one map, of which each graph would else need a copy.
+class Renaming {
+ public:
+  explicit Renaming(const std::unordered_map<std::string, std::string>& to) : to_(to) {}
+
+  void Rename(onnx::GraphProto& graph) {
+    for (auto& input : *graph.mutable_input()) Rename(*input.mutable_name());
+    for (auto& output : *graph.mutable_output()) Rename(*output.mutable_name());
+    for (auto& tensor : *graph.mutable_initializer()) Rename(*tensor.mutable_name());
+    for (auto& node : *graph.mutable_node()) {
+      for (std::string& input : *node.mutable_input()) Rename(input);
+      for (std::string& output : *node.mutable_output()) Rename(output);
+      for (auto& attribute : *node.mutable_attribute()) {
+        if (attribute.has_g()) RenameInside(*attribute.mutable_g());
+      }
+    }
+  }
+
+ private:
+  void Rename(std::string& name) const {
+    const auto found = to_.find(name);
+    if (found != to_.end() && !kept_.contains(name)) name = found->second;
+  }
+
+  void RenameInside(onnx::GraphProto& graph) {
+    std::vector<std::string> own;
+    for (const std::string& name : NamesMade(graph)) {
+      if (to_.contains(name) && kept_.insert(name).second) own.push_back(name);
+    }
+    Rename(graph);
+    for (const std::string& name : own) kept_.erase(name);
+  }
+
+  const std::unordered_map<std::string, std::string>& to_;
+  std::unordered_set<std::string> kept_;  ///< by the graph at work, and those around it
+};
 
 void TakeNames(const onnx::GraphProto& graph, ValueNames& names) {
   for (const std::string& name : NamesMade(graph)) names.Take(name);
@@ -68,6 +101,17 @@ std::vector<std::string> NamesMade(const onnx::GraphProto& graph) {
   return names;
 }
 
+int64_t NamesMentioned(const onnx::GraphProto& graph) {
+  int64_t count = graph.input_size() + graph.output_size() + graph.initializer_size();
+  for (const auto& node : graph.node()) {
+    count += 1 + node.input_size() + node.output_size();
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_g()) count += NamesMentioned(attribute.g());
+    }
+  }
+  return count;
+}
+
 std::vector<std::string> ValuesRead(const onnx::NodeProto& node) {
   std::vector<std::string> names;
   for (const std::string& input : node.input()) {
@@ -95,19 +139,7 @@ void HoistInitializers(onnx::ModelProto& model) {
 }
 
 void RenameValues(onnx::GraphProto& graph, const std::unordered_map<std::string, std::string>& to) {
-  for (auto& input : *graph.mutable_input()) Rename(*input.mutable_name(), to);
-  for (auto& output : *graph.mutable_output()) Rename(*output.mutable_name(), to);
-  for (auto& tensor : *graph.mutable_initializer()) Rename(*tensor.mutable_name(), to);
-  for (auto& node : *graph.mutable_node()) {
-    for (std::string& input : *node.mutable_input()) Rename(input, to);
-    for (std::string& output : *node.mutable_output()) Rename(output, to);
-    for (auto& attribute : *node.mutable_attribute()) {
-      if (!attribute.has_g()) continue;
-      std::unordered_map<std::string, std::string> visible = to;
-      for (const std::string& name : NamesMade(attribute.g())) visible.erase(name);
-      RenameValues(*attribute.mutable_g(), visible);
-    }
-  }
+  Renaming(to).Rename(graph);
 }
 
 }  // namespace tenon::converter

@@ -22,6 +22,10 @@ namespace tenon::converter {
 /// Names that a graph gives to its inputs, initialisers and nodes' outputs.
 [[nodiscard]] std::vector<std::string> NamesMade(const onnx::GraphProto& graph);
 
+/// How often the graph, and graphs inside its nodes, mention values or name nodes: a new name takes
+/// memory each time.
+[[nodiscard]] int64_t NamesMentioned(const onnx::GraphProto& graph);
+
 /// Makes the initialisers of graphs inside nodes, under names of their own, those of the model's
 /// graph: a loop's body is copied for every iteration. One that an input of its graph is called
 /// like stays.

@@ -12,6 +12,9 @@
 namespace tenon::converter::tflite {
 namespace {
 
+/// Loops whose rounds have more nodes and tensors than this are taken for a mistake or an attack.
+constexpr int64_t kMostInlined = 1000000;
+
 const std::vector<int32_t> kToChannelsFirst = {0, 3, 1, 2};
 const std::vector<int32_t> kToModelOrder = {0, 2, 3, 1};
 
@@ -146,18 +149,15 @@ Result<TensorId> Importer::AddConstant(int32_t tensor) {
     return InputError("nothing makes tensor '{}'", NameOf(tensor));
   }
   TENON_ASSIGN_OR_RETURN(const DType dtype, DTypeOf(tensor));
-  if (stored.sparsity() != nullptr) {  // a few bytes in the file can stand for any number
-    TENON_ASSIGN_OR_RETURN(const Shape shape, ReadShape(stored));
-    TENON_RETURN_IF_ERROR(
-        CheckConstantLimit(graph_, shape.Elements() * DTypeBytes(dtype), NameOf(tensor)));
-  }
   const auto read = [&]() -> Result<TensorId> {
     TENON_ASSIGN_OR_RETURN(const Shape shape, ReadShape(stored));
+    TENON_RETURN_IF_ERROR(CheckConstantLimit(
+        graph_, BytesToRead(model_, stored, shape.Elements() * DTypeBytes(dtype)), NameOf(tensor)));
     TENON_ASSIGN_OR_RETURN(std::vector<std::byte> bytes, ReadData(model_, stored, dtype, shape));
     return graph_.AddConstant(NameOf(tensor), dtype, shape, std::move(bytes));
   };
   auto constant = read();
-  if (constant.ok()) return constant;
+  if (constant.ok() || constant.error().kind == ErrorKind::kDoesNotFit) return constant;
   return InputError("tensor '{}': {}", NameOf(tensor), constant.error().message);
 }
 
@@ -267,9 +267,10 @@ Result<std::vector<TensorId>> Importer::Inline(int32_t index, const std::vector<
   constexpr int kMostDepth = 32;
   if (depth_ == kMostDepth) return InputError("its graphs call each other without an end");
   const format::SubGraph* graph = model_.subgraphs()->Get(static_cast<uint32_t>(index));
-  inlined_nodes_ += graph->operators() == nullptr ? 0 : int64_t{graph->operators()->size()};
-  if (inlined_nodes_ > kMostInlinedNodes) {
-    return InputError("its graphs stand for more than {} nodes", kMostInlinedNodes);
+  // Loops in loops: a few bytes stand for any number of nodes.
+  inlined_ += 1 + int64_t{graph->operators()->size()} + int64_t{graph->tensors()->size()};
+  if (inlined_ > kMostInlined) {
+    return InputError("its graphs unroll to more than {} nodes and tensors", kMostInlined);
   }
   const format::SubGraph* outer = std::exchange(model_graph_, graph);
   std::vector<Held> held(graph->tensors()->size());

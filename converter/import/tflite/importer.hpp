@@ -85,7 +85,7 @@ class Importer {
   Graph graph_;
   std::vector<Held> held_;  ///< by tensor of that graph
   int depth_ = 0;
-  int64_t inlined_nodes_ = 0;
+  int64_t inlined_ = 0;  ///< nodes and tensors of the graphs inlined so far
   Variables variables_;
 };
 

@@ -51,6 +51,72 @@ Status CheckTables(const format::Model& model) {
   return {};
 }
 
+template <typename T>
+uint64_t BytesOf(const flatbuffers::Vector<T>* vector) {
+  return vector == nullptr ? 0 : uint64_t{vector->size()} * sizeof(T);
+}
+
+uint64_t BytesOf(const flatbuffers::String* text) { return text == nullptr ? 0 : text->size(); }
+
+uint64_t SharedBytes(const format::Tensor& tensor) {
+  uint64_t bytes = BytesOf(tensor.name()) + BytesOf(tensor.shape());
+  bytes += BytesOf(tensor.shape_signature());
+  if (const auto* numbers = tensor.quantization(); numbers != nullptr) {
+    bytes += BytesOf(numbers->scale()) + BytesOf(numbers->zero_point());
+  }
+  if (const auto* sparsity = tensor.sparsity(); sparsity != nullptr) {
+    bytes += BytesOf(sparsity->traversal_order()) + BytesOf(sparsity->block_map());
+  }
+  return bytes;
+}
+
+uint64_t SharedBytes(const format::Operator& node) {
+  uint64_t bytes = BytesOf(node.inputs()) + BytesOf(node.outputs());
+  bytes += BytesOf(node.intermediates()) + BytesOf(node.custom_options());
+  if (const auto* reshape = node.builtin_options_as_ReshapeOptions(); reshape != nullptr) {
+    bytes += BytesOf(reshape->new_shape());
+  }
+  if (const auto* squeeze = node.builtin_options_as_SqueezeOptions(); squeeze != nullptr) {
+    bytes += BytesOf(squeeze->squeeze_dims());
+  }
+  if (const auto* handle = node.builtin_options_as_VarHandleOptions(); handle != nullptr) {
+    bytes += BytesOf(handle->container()) + BytesOf(handle->shared_name());
+  }
+  return bytes;
+}
+
+using Signatures = flatbuffers::Vector<flatbuffers::Offset<format::SignatureDef>>;
+
+uint64_t SharedBytes(const Signatures* signatures) {
+  uint64_t bytes = 0;
+  if (signatures == nullptr) return bytes;
+  for (const format::SignatureDef* signature : *signatures) {
+    if (signature == nullptr) continue;
+    for (const auto* entries : {signature->inputs(), signature->outputs()}) {
+      if (entries == nullptr) continue;
+      for (const format::TensorMap* entry : *entries) {
+        if (entry != nullptr) bytes += BytesOf(entry->name());
+      }
+    }
+  }
+  return bytes;
+}
+
+/// Tables of a FlatBuffer may have one name or list in common: a megabyte that a hundred thousand
+/// tensors are called by would be copied for each of them.
+Status CheckShared(const format::Model& model, size_t file_bytes) {
+  constexpr uint64_t kTimesFile = 16;
+  uint64_t bytes = SharedBytes(model.signature_defs());
+  for (const format::SubGraph* graph : *model.subgraphs()) {
+    for (const format::Tensor* tensor : *graph->tensors()) bytes += SharedBytes(*tensor);
+    for (const format::Operator* node : *graph->operators()) bytes += SharedBytes(*node);
+  }
+  if (bytes <= kTimesFile * file_bytes) return {};
+  return InputError(
+      "malformed: the names and lists of its tensors and nodes take {} bytes in a file of {}",
+      bytes, file_bytes);
+}
+
 /// The graphs that a node runs; at most two.
 std::vector<int32_t> GraphsOf(const format::Operator& node, format::BuiltinOperator op) {
   using Op = format::BuiltinOperator;
@@ -224,11 +290,17 @@ class FlowCheck {
 
 Status CheckOperators(const format::Model& model) {
   const format::SubGraph& graph = *model.subgraphs()->Get(0);
-  std::map<std::string, std::vector<std::string>> unsupported;
+  constexpr size_t kMostNamed = 64;
+  struct Nodes {
+    std::vector<std::string> names;  ///< of the first kMostNamed
+    size_t count = 0;
+  };
+  std::map<std::string, Nodes> unsupported;
   for (const format::Operator* node : *graph.operators()) {
     const format::OperatorCode& code = *model.operator_codes()->Get(node->opcode_index());
     if (FindLowering(code) != nullptr || IsVariableOperator(OperatorOf(code))) continue;
-    unsupported[OperatorName(code)].push_back(NodeName(graph, *node));
+    Nodes& nodes = unsupported[OperatorName(code)];
+    if (nodes.count++ < kMostNamed) nodes.names.push_back(NodeName(graph, *node));
   }
   if (unsupported.empty()) return {};
   Error error =
@@ -236,16 +308,20 @@ Status CheckOperators(const format::Model& model) {
                  unsupported.size() == 1 ? std::string("an operator")
                                          : fmt::format("{} operators", unsupported.size()));
   for (const auto& [op, nodes] : unsupported) {
-    error.details.push_back(
-        fmt::format("unsupported op {} ({} times): {}", op, nodes.size(), fmt::join(nodes, ", ")));
+    error.details.push_back(fmt::format("unsupported op {} ({} times): {}", op, nodes.count,
+                                        fmt::join(nodes.names, ", ")));
+    if (nodes.count > kMostNamed) {
+      error.details.back() += fmt::format(" and {} more", nodes.count - kMostNamed);
+    }
   }
   return error;
 }
 
 }  // namespace
 
-Status CheckModel(const format::Model& model) {
+Status CheckModel(const format::Model& model, size_t file_bytes) {
   TENON_RETURN_IF_ERROR(CheckTables(model));
+  TENON_RETURN_IF_ERROR(CheckShared(model, file_bytes));
   TENON_RETURN_IF_ERROR(CheckGraphs(model));
   for (const format::SubGraph* graph : *model.subgraphs()) {
     TENON_RETURN_IF_ERROR(CheckTensors(model, *graph));
@@ -262,7 +338,9 @@ format::BuiltinOperator OperatorOf(const format::OperatorCode& code) {
 std::string OperatorName(const format::OperatorCode& code) {
   const format::BuiltinOperator op = OperatorOf(code);
   if (op == format::BuiltinOperator::CUSTOM) {
-    return code.custom_code() == nullptr ? "CUSTOM" : code.custom_code()->str();
+    constexpr size_t kMostOfName = 1024;
+    return code.custom_code() == nullptr ? "CUSTOM"
+                                         : code.custom_code()->str().substr(0, kMostOfName);
   }
   const char* name = format::EnumNameBuiltinOperator(op);
   return *name != '\0' ? std::string(name) : fmt::format("operator {}", static_cast<int32_t>(op));

@@ -43,8 +43,9 @@ enum class BuiltinOperator : int32_t;
 /// runs once, every index in range, every
 /// tensor made once and before it is read, no sparse or variable tensors, no data outside the
 /// file's FlatBuffer; and that every operator can be converted (unsupported ones are all listed,
-/// each with the tensors that it makes).
-[[nodiscard]] Status CheckModel(const format::Model& model);
+/// each with the tensors that it makes); that names and lists which tables share stand for no more
+/// than a few times `file_bytes`.
+[[nodiscard]] Status CheckModel(const format::Model& model, size_t file_bytes);
 
 /// The operator that a code stands for. Old files have numbers up to 127 in another field.
 [[nodiscard]] format::BuiltinOperator OperatorOf(const format::OperatorCode& code);

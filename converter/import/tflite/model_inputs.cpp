@@ -1,9 +1,11 @@
 #include <algorithm>
-#include <set>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "converter/import/import_graph.hpp"
 #include "converter/import/tflite/model_file.hpp"
 #include "converter/import/tflite/model_tensors.hpp"
+#include "converter/import/value_names.hpp"
 #include "tflite_subset_generated.h"
 
 namespace tenon::converter::tflite {
@@ -12,25 +14,21 @@ namespace {
 using Indices = flatbuffers::Vector<int32_t>;
 using TensorMaps = flatbuffers::Vector<flatbuffers::Offset<format::TensorMap>>;
 
-const TensorMaps* SignatureNames(const format::Model& model, bool outputs) {
-  if (model.signature_defs() == nullptr) return nullptr;
+/// By tensor, the name that the model's first signature gives it; the first of several.
+std::unordered_map<uint32_t, std::string> SignatureNames(const format::Model& model, bool outputs) {
+  std::unordered_map<uint32_t, std::string> names;
+  if (model.signature_defs() == nullptr) return names;
   for (const format::SignatureDef* signature : *model.signature_defs()) {
     if (signature == nullptr || signature->subgraph_index() != 0) continue;
-    return outputs ? signature->outputs() : signature->inputs();
-  }
-  return nullptr;
-}
-
-std::string NameOfPort(const format::SubGraph& graph, const TensorMaps* names, int32_t tensor) {
-  if (names != nullptr) {
-    for (const format::TensorMap* entry : *names) {
+    const TensorMaps* entries = outputs ? signature->outputs() : signature->inputs();
+    if (entries == nullptr) return names;
+    for (const format::TensorMap* entry : *entries) {
       if (entry == nullptr || entry->name() == nullptr || entry->name()->size() == 0) continue;
-      if (entry->tensor_index() == static_cast<uint32_t>(tensor)) {
-        return PrintableName(entry->name()->str());
-      }
+      names.try_emplace(entry->tensor_index(), PrintableName(entry->name()->str()));
     }
+    return names;
   }
-  return FullNameOf(*graph.tensors()->Get(static_cast<uint32_t>(tensor)), tensor);
+  return names;
 }
 
 Status CheckOptionNames(const std::vector<std::string>& names, const ImportOptions& options) {
@@ -85,16 +83,16 @@ Result<Shape> ShapeOfInput(const format::Tensor& tensor, const std::string& name
 std::vector<std::string> PortNames(const format::Model& model, bool outputs) {
   const format::SubGraph& graph = *model.subgraphs()->Get(0);
   const Indices* tensors = outputs ? graph.outputs() : graph.inputs();
-  const TensorMaps* signature = SignatureNames(model, outputs);
+  const auto signature = SignatureNames(model, outputs);
   std::vector<std::string> names;
-  std::set<std::string> taken;
+  ValueNames taken;
   for (uint32_t i = 0; tensors != nullptr && i < tensors->size(); ++i) {
-    const std::string wanted = NameOfPort(graph, signature, tensors->Get(i));
-    std::string name = wanted;
-    for (int suffix = 2; !taken.insert(name).second; ++suffix) {
-      name = fmt::format("{}_{}", wanted, suffix);
-    }
-    names.push_back(std::move(name));
+    const int32_t tensor = tensors->Get(i);
+    const auto named = signature.find(static_cast<uint32_t>(tensor));
+    names.push_back(taken.Fresh(
+        named != signature.end()
+            ? named->second
+            : FullNameOf(*graph.tensors()->Get(static_cast<uint32_t>(tensor)), tensor)));
   }
   return names;
 }
@@ -102,6 +100,7 @@ std::vector<std::string> PortNames(const format::Model& model, bool outputs) {
 ImportOptions WithPortNames(const format::Model& model, ImportOptions options) {
   const format::SubGraph& graph = *model.subgraphs()->Get(0);
   const std::vector<std::string> names = PortNames(model, /*outputs=*/false);
+  const std::unordered_set<std::string> known(names.begin(), names.end());
   const auto rename = [&](auto& given, const std::string& from, const std::string& to) {
     auto found = given.extract(from);
     if (found.empty()) return;
@@ -112,7 +111,7 @@ ImportOptions WithPortNames(const format::Model& model, ImportOptions options) {
     const int32_t tensor = graph.inputs()->Get(static_cast<uint32_t>(i));
     const std::string own =
         FullNameOf(*graph.tensors()->Get(static_cast<uint32_t>(tensor)), tensor);
-    if (std::find(names.begin(), names.end(), own) != names.end()) continue;
+    if (known.contains(own)) continue;
     rename(options.shapes, own, names[i]);
     rename(options.freeze, own, names[i]);
   }

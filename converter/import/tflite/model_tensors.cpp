@@ -122,6 +122,12 @@ bool HasNoElements(const format::Tensor& tensor) {
   return dims != nullptr && std::find(dims->begin(), dims->end(), 0) != dims->end();
 }
 
+int64_t BytesToRead(const format::Model& model, const format::Tensor& tensor, int64_t wanted) {
+  if (tensor.sparsity() != nullptr) return wanted;
+  const auto* data = model.buffers()->Get(tensor.buffer())->data();
+  return data == nullptr ? 0 : int64_t{data->size()};
+}
+
 Result<std::vector<std::byte>> ReadData(const format::Model& model, const format::Tensor& tensor,
                                         DType dtype, const Shape& shape) {
   const auto* data = model.buffers()->Get(tensor.buffer())->data();
@@ -144,9 +150,10 @@ Result<std::vector<std::byte>> ReadData(const format::Model& model, const format
 }
 
 std::string NameOf(const format::Tensor& tensor, int32_t index) {
-  std::string name = FullNameOf(tensor, index);
+  constexpr size_t kMostOfName = 1024;
+  const std::string name = FullNameOf(tensor, index);
   const size_t end = name.find(';');
-  return end == std::string::npos || end == 0 ? name : name.substr(0, end);
+  return name.substr(0, end == 0 ? kMostOfName : std::min(end, kMostOfName));
 }
 
 std::string FullNameOf(const format::Tensor& tensor, int32_t index) {

@@ -48,6 +48,11 @@ struct Quantization {
 /// True if the tensor has no elements: its value needs no data.
 [[nodiscard]] bool HasNoElements(const format::Tensor& tensor);
 
+/// Bytes that ReadData gives; `wanted` are those of the dims and type. A few bytes of the file can
+/// stand for any number: sparse constants, and buffers that many tensors have in common.
+[[nodiscard]] int64_t BytesToRead(const format::Model& model, const format::Tensor& tensor,
+                                  int64_t wanted);
+
 /// The value of a constant, row-major; of a sparse one with its zeros, which may be far more than
 /// the file holds. Errors: its size does not fit its dims and type.
 [[nodiscard]] Result<std::vector<std::byte>> ReadData(const format::Model& model,

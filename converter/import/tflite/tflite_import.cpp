@@ -15,7 +15,7 @@ namespace {
 
 Result<Graph> Import(const tflite::ModelFile& file, const ImportOptions& options,
                      const ConstantFolder& fold, int64_t model_bytes) {
-  TENON_RETURN_IF_ERROR(tflite::CheckModel(*file.model));
+  TENON_RETURN_IF_ERROR(tflite::CheckModel(*file.model, file.bytes.size()));
   const ImportOptions named = tflite::WithPortNames(*file.model, options);
   tflite::Importer importer(*file.model, named, fold);
   importer.graph().constant_limit = ConstantLimit(options, model_bytes);

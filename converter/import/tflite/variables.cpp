@@ -85,6 +85,8 @@ Status Variables::SetInitial(const format::SubGraph& graph, const Key& key, int3
   }
   TENON_ASSIGN_OR_RETURN(variable.dtype, DTypeFromTflite(stored.type()));
   TENON_ASSIGN_OR_RETURN(variable.shape, ReadShape(stored));
+  const int64_t wanted = variable.shape.Elements() * DTypeBytes(variable.dtype);
+  TENON_RETURN_IF_ERROR(TakeInitialBytes(BytesToRead(model_, stored, wanted), key.second));
   TENON_ASSIGN_OR_RETURN(std::vector<std::byte> bytes,
                          ReadData(model_, stored, variable.dtype, variable.shape));
   variable.initial = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
@@ -127,9 +129,9 @@ Status Variables::Assign(const format::Operator& node) {
 
 void Variables::ReadLast(Variable& variable, const std::string& name) {
   Graph& graph = importer_.graph();
-  const std::string port = PortName(/*output=*/false, PrintableName(name));
-  variable.input = graph.AddTensor(port, variable.dtype, variable.shape);
-  graph.AddInput(variable.input, port);
+  variable.port = PortName(/*output=*/false, PrintableName(name));
+  variable.input = graph.AddTensor(variable.port, variable.dtype, variable.shape);
+  graph.AddInput(variable.input, variable.port);
   variable.value = variable.input;
 }
 
@@ -153,6 +155,7 @@ Result<TensorId> Variables::Kept(int32_t tensor) {
     TENON_ASSIGN_OR_RETURN(const Quantization quantization, importer_.QuantizationOf(tensor));
     if (variable.dtype == DType::kI8 && !quantization.IsNone()) {
       // The numbers that it stands for are zeros.
+      TENON_RETURN_IF_ERROR(TakeInitialBytes(variable.shape.Elements(), importer_.NameOf(tensor)));
       variable.initial = std::make_shared<const std::vector<std::byte>>(
           static_cast<size_t>(variable.shape.Elements()),
           static_cast<std::byte>(quantization.zero_point()));
@@ -167,31 +170,33 @@ Status Variables::Keep(int32_t tensor, TensorId value) {
   return {};
 }
 
-/// A name that no port has yet.
 std::string Variables::PortName(bool output, const std::string& wanted) {
-  std::string name = wanted.empty() ? "variable" : wanted;
-  for (int suffix = 2; importer_.graph().FindPort(output, name) != nullptr; ++suffix) {
-    name = fmt::format("{}_{}", wanted, suffix);
+  std::optional<ValueNames>& names = port_names_[output ? 1 : 0];
+  if (!names) {
+    names.emplace();
+    const Graph& graph = importer_.graph();
+    for (const auto& port : output ? graph.outputs() : graph.inputs()) names->Take(port.name);
   }
-  return name;
+  return names->Fresh(wanted.empty() ? "variable" : wanted);
+}
+
+Status Variables::TakeInitialBytes(int64_t bytes, const std::string& name) {
+  initial_bytes_ += bytes;
+  return CheckConstantLimit(importer_.graph(), initial_bytes_, name);
 }
 
 Status Variables::AddStates() {
   Graph& graph = importer_.graph();
   for (const auto& [key, variable] : variables_) {
     if (variable.input == kNone) continue;
-    const Graph::Port* input = nullptr;
-    for (const Graph::Port& port : graph.inputs()) {
-      if (port.tensor == variable.input) input = &port;
-    }
     const Tensor& value = graph.tensor(variable.value);
     if (value.dtype != variable.dtype || !(value.shape == variable.shape)) {
       return InputError("variable '{}' is assigned another type or shape than it begins with",
                         key.second);
     }
-    const std::string output = PortName(/*output=*/true, input->name + ".next");
+    const std::string output = PortName(/*output=*/true, variable.port + ".next");
     graph.AddOutput(variable.value, output);
-    graph.states.push_back({input->name, output, variable.initial});
+    graph.states.push_back({variable.port, output, variable.initial});
   }
   return {};
 }

@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "converter/import/value_names.hpp"
 #include "converter/ir/graph.hpp"
 
 namespace tenon::converter::tflite {
@@ -49,6 +51,7 @@ class Variables {
     DType dtype = DType::kF32;
     Shape shape;
     TensorId input = kNone;  ///< what the last run left; none if nobody reads that
+    std::string port;        ///< that input's
     TensorId value = kNone;  ///< now
   };
 
@@ -60,12 +63,17 @@ class Variables {
   [[nodiscard]] Key KeyOfTensor(int32_t tensor) const;
   /// The variable's value now is what the last run left.
   void ReadLast(Variable& variable, const std::string& name);
+  /// A name that no port has yet.
   [[nodiscard]] std::string PortName(bool output, const std::string& wanted);
+  /// Errors (kDoesNotFit): that many bytes more, of what variables begin with, are too many.
+  [[nodiscard]] Status TakeInitialBytes(int64_t bytes, const std::string& name);
 
   Importer& importer_;
   const format::Model& model_;
   std::map<Key, Variable> variables_;
-  std::map<int32_t, Key> key_of_resource_;  ///< by tensor of the model's first graph
+  int64_t initial_bytes_ = 0;
+  std::optional<ValueNames> port_names_[2];  ///< of inputs, of outputs; from the first use on
+  std::map<int32_t, Key> key_of_resource_;   ///< by tensor of the model's first graph
 };
 
 }  // namespace tenon::converter::tflite

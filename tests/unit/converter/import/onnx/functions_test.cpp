@@ -197,6 +197,36 @@ TEST_CASE("Functions: calls that double thirty times are refused before they tak
   CHECK(model.Text().find("error: the calls of functions stand for more than 200000 nodes") == 0);
 }
 
+TEST_CASE("Functions: names and attributes of a call count wherever they are copied to") {
+  FunctionModel names;
+  auto& many = names.Function("Many", {"x"}, {"y"});
+  for (int i = 0; i < 2000; ++i) {
+    const std::string from = i == 0 ? "x" : "h" + std::to_string(i);
+    AddNode(many, "Relu", {from}, i == 1999 ? "y" : "h" + std::to_string(i + 1)).set_name("n");
+  }
+  names.Input("x", {2});
+  names.Call("Many", {"x"}, {"y"}, std::string(100 << 10, 'n')).Output("y");
+  CHECK(names.Text().find("error: the calls of functions stand for more than") == 0);
+
+  FunctionModel values;
+  auto& constants = values.Function("Constants", {"x"}, {"y"});
+  for (int i = 0; i < 400; ++i) {
+    auto& node = AddNode(constants, "Constant", {}, "c" + std::to_string(i));
+    auto& attribute = *node.add_attribute();
+    attribute.set_name("value");
+    attribute.set_ref_attr_name("v");
+    attribute.set_type(onnx::AttributeProto::TENSOR);
+  }
+  AddNode(constants, "Relu", {"x"}, "y");
+  onnx::TensorProto tensor;
+  tensor.set_data_type(onnx::TensorProto::UINT8);
+  tensor.add_dims(1 << 20);
+  tensor.set_raw_data(std::string(1 << 20, '\1'));
+  values.Input("x", {2});
+  values.Call("Constants", {"x"}, {"y"}, "n").Set("v", tensor).Output("y");
+  CHECK(values.Text().find("error: the calls of functions stand for more than") == 0);
+}
+
 TEST_CASE("Functions: another operator set than the model's is refused with the way out") {
   FunctionModel model;
   AddLeak(model);

@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "converter/import/onnx/lowering.hpp"
-#include "converter/import/onnx/value_names.hpp"
+#include "converter/import/value_names.hpp"
 #include "tests/unit/converter/import/onnx/evaluate.hpp"
 #include "tests/unit/converter/import/onnx/model_builder.hpp"
 

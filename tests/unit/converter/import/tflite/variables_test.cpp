@@ -60,6 +60,17 @@ TEST_CASE("TFLite variables: what is read before it is assigned is state, from i
         "state \"sum\" = \"sum.next\" from [3, 4]\n");
 }
 
+TEST_CASE("TFLite variables: what they begin with counts against the memory") {
+  Model model;
+  model.Initialise("sum");
+  const int32_t sum = model.Handle("sum");
+  model.Add(model.x, model.Read(sum, "before"), model.y);
+  model.Assign(sum, model.y);
+  ImportOptions options;
+  options.max_memory = 4;
+  CHECK(model.Text(options).find("at least --max-memory=1M is needed") != std::string::npos);
+}
+
 TEST_CASE("TFLite variables: what is assigned first is no state") {
   Model model;
   const int32_t kept = model.Handle("kept");

@@ -74,6 +74,70 @@ TEST_CASE("If: the branch of a known condition stands in the graph's place") {
   CheckClose(Run(model, {{0, 1}}), {1, std::exp(1.0F)});
 }
 
+TEST_CASE("If: what stands in its place is called after the first kilobyte of its name") {
+  ModelBuilder model(13);
+  model.Input("x", {2}).ScalarInt("flag", 1);
+  model.Node("Cast", {"flag"}, {"taken"}, "c").Set("to", onnx::TensorProto::BOOL);
+  model.Node("If", {"taken"}, {"y"}, std::string(100 << 10, 'n'));
+  onnx::GraphProto branch = Body("Neg", {"x"}, {}, "inner");
+  AddNode(branch, "Exp", "inner", "then_y");
+  branch.mutable_output(0)->set_name("then_y");
+  SetGraph(model, "then_branch", branch);
+  SetGraph(model, "else_branch", Body("Exp", {"x"}, {}, "else_y"));
+  model.Output("y");
+  const std::string text = model.Text();
+  INFO(text.substr(0, 3000));
+  CHECK(Contains(text, "inner: f32[2] = unary(%x)"));
+  CHECK(text.size() < 10000);
+}
+
+TEST_CASE("If: the names that a branch mentions count against the memory of a conversion") {
+  ModelBuilder model(13);
+  model.Input("x", {2}).ScalarInt("flag", 1);
+  model.Node("Cast", {"flag"}, {"taken"}, "c").Set("to", onnx::TensorProto::BOOL);
+  model.Node("If", {"taken"}, {"y"}, std::string(1000, 'n'));
+  onnx::GraphProto branch = Body("Neg", {"x"}, {}, "h");
+  AddNode(branch, "Sum", "h", "then_y");
+  for (int i = 0; i < 400000; ++i) branch.mutable_node(1)->add_input("h");
+  branch.mutable_output(0)->set_name("then_y");
+  SetGraph(model, "then_branch", branch);
+  SetGraph(model, "else_branch", Body("Exp", {"x"}, {}, "else_y"));
+  model.Output("y");
+  CHECK(Contains(model.Text(), "is needed to go on"));
+}
+
+TEST_CASE("If: a graph in a graph keeps the names that it makes itself") {
+  ModelBuilder model(18);  // which libonnx does not check
+  model.Input("x", {2}).ScalarInt("flag", 1);
+  model.Node("Cast", {"flag"}, {"taken"}, "c").Set("to", onnx::TensorProto::BOOL);
+  model.Node("If", {"taken"}, {"y"}, "outer");
+  onnx::GraphProto branch = Body("Neg", {"x"}, {}, "h");
+  onnx::NodeProto& inner = *branch.add_node();
+  inner.set_op_type("If");
+  inner.set_name("inner");
+  inner.add_input("taken");
+  inner.add_output("sum");
+  for (const char* name : {"then_branch", "else_branch"}) {
+    // Its own h stands before the h around it, which it reads no more.
+    onnx::GraphProto body = Body("Exp", {"x"}, {}, "h");
+    onnx::AttributeProto& attribute = *inner.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(onnx::AttributeProto::GRAPH);
+    *attribute.mutable_g() = body;
+  }
+  AddNode(branch, "Abs", "h", "size");
+  onnx::NodeProto& add = *branch.add_node();
+  add.set_op_type("Add");
+  add.add_input("size");
+  add.add_input("sum");
+  add.add_output("then_y");
+  branch.mutable_output(0)->set_name("then_y");
+  SetGraph(model, "then_branch", branch);
+  SetGraph(model, "else_branch", Body("Exp", {"x"}, {}, "else_y"));
+  model.Output("y");
+  CheckClose(Run(model, {{0, 1}}), {1, 1 + std::exp(1.0F)});
+}
+
 /// y = -x or exp(x), by whether the input `flag` is not zero.
 ModelBuilder ComputedIf(const char* in_else = "x") {
   ModelBuilder model(13);
