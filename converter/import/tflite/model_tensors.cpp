@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "converter/import/import_graph.hpp"
@@ -96,8 +97,10 @@ Result<Quantization> ReadQuantization(const format::Tensor& tensor, DType dtype,
   }
   const auto [least, most] = ZeroPointRange(dtype);
   for (size_t i = 0; i < count; ++i) {
-    const int64_t value =
-        stored->zero_point()->Get(static_cast<flatbuffers::uoffset_t>(zero_points == 1 ? 0 : i));
+    // The verifier looks at where a vector's length stands, not at the alignment of its elements.
+    int64_t value = 0;
+    const size_t at = zero_points == 1 ? 0 : i;
+    std::memcpy(&value, stored->zero_point()->Data() + at * sizeof value, sizeof value);
     if (value < least || value > most) {
       return InputError("its zero point {} is no value of {}", value, DTypeName(dtype));
     }

@@ -10,6 +10,27 @@ using Op = format::BuiltinOperator;
 using format::BuiltinOptions;
 using format::TensorType;
 
+/// A model of one node, which makes tensor 1 of `inputs`; tensor 0 is the model's input, `data` its
+/// buffer 1.
+std::vector<uint8_t> Finished(flatbuffers::FlatBufferBuilder& flat,
+                              const std::vector<flatbuffers::Offset<format::Tensor>>& tensors,
+                              const std::vector<int32_t>& inputs, Op op, BuiltinOptions type,
+                              flatbuffers::Offset<void> options, const std::vector<uint8_t>& data) {
+  const std::vector<int32_t> taken = {0};
+  const std::vector<int32_t> given = {1};
+  const std::vector<flatbuffers::Offset<format::Operator>> nodes = {
+      format::CreateOperatorDirect(flat, 0, &inputs, &given, type, options)};
+  const std::vector<flatbuffers::Offset<format::SubGraph>> graphs = {
+      format::CreateSubGraphDirect(flat, &tensors, &taken, &given, &nodes, "main")};
+  const std::vector<flatbuffers::Offset<format::OperatorCode>> codes = {
+      format::CreateOperatorCodeDirect(flat, static_cast<int8_t>(op), nullptr, 1, op)};
+  const std::vector<flatbuffers::Offset<format::Buffer>> buffers = {
+      format::CreateBuffer(flat), format::CreateBufferDirect(flat, &data)};
+  format::FinishModelBuffer(flat,
+                            format::CreateModelDirect(flat, 3, &codes, &graphs, "", &buffers));
+  return {flat.GetBufferPointer(), flat.GetBufferPointer() + flat.GetSize()};
+}
+
 /// y = x and `count` constants, one behind the other; all constants have one name and one buffer.
 std::vector<uint8_t> Concatenated(int32_t count, const std::string& name, int32_t floats) {
   flatbuffers::FlatBufferBuilder flat;
@@ -24,22 +45,27 @@ std::vector<uint8_t> Concatenated(int32_t count, const std::string& name, int32_
     inputs.push_back(static_cast<int32_t>(tensors.size()));
     tensors.push_back(format::CreateTensor(flat, shape, TensorType::FLOAT32, 1, shared_name));
   }
-  const std::vector<int32_t> taken = {0};
-  const std::vector<int32_t> given = {1};
-  const std::vector<flatbuffers::Offset<format::Operator>> nodes = {
-      format::CreateOperatorDirect(flat, 0, &inputs, &given, BuiltinOptions::ConcatenationOptions,
-                                   format::CreateConcatenationOptions(flat, 0).Union())};
-  const std::vector<flatbuffers::Offset<format::SubGraph>> graphs = {
-      format::CreateSubGraphDirect(flat, &tensors, &taken, &given, &nodes, "main")};
-  const std::vector<flatbuffers::Offset<format::OperatorCode>> codes = {
-      format::CreateOperatorCodeDirect(flat, static_cast<int8_t>(Op::CONCATENATION), nullptr, 1,
-                                       Op::CONCATENATION)};
-  const std::vector<uint8_t> data(sizeof(float) * static_cast<size_t>(floats));
-  const std::vector<flatbuffers::Offset<format::Buffer>> buffers = {
-      format::CreateBuffer(flat), format::CreateBufferDirect(flat, &data)};
-  format::FinishModelBuffer(flat,
-                            format::CreateModelDirect(flat, 3, &codes, &graphs, "", &buffers));
-  return {flat.GetBufferPointer(), flat.GetBufferPointer() + flat.GetSize()};
+  const auto options = format::CreateConcatenationOptions(flat, 0).Union();
+  return Finished(flat, tensors, inputs, Op::CONCATENATION, BuiltinOptions::ConcatenationOptions,
+                  options, std::vector<uint8_t>(sizeof(float) * static_cast<size_t>(floats)));
+}
+
+/// y = the numbers that x stands for; x's zero point, 3, stands at a multiple of 8 bytes or beside.
+std::vector<uint8_t> Dequantized(bool beside) {
+  flatbuffers::FlatBufferBuilder flat;
+  const std::vector<int32_t> nothing;
+  if (beside) flat.CreateVector(nothing);
+  // The length of an empty list, 0, is the upper half of the number before it.
+  flat.CreateVector(nothing);
+  const auto low = flat.CreateVector(std::vector<int32_t>{3});
+  const flatbuffers::Offset<flatbuffers::Vector<int64_t>> zero_point(low.o);
+  const auto scale = flat.CreateVector(std::vector<float>{0.5F});
+  const auto numbers = format::CreateQuantizationParameters(flat, scale, zero_point);
+  const auto shape = flat.CreateVector(std::vector<int32_t>{2});
+  const std::vector<flatbuffers::Offset<format::Tensor>> tensors = {
+      format::CreateTensor(flat, shape, TensorType::INT8, 0, flat.CreateString("x"), numbers),
+      format::CreateTensor(flat, shape, TensorType::FLOAT32, 0, flat.CreateString("y"))};
+  return Finished(flat, tensors, {0}, Op::DEQUANTIZE, BuiltinOptions::NONE, 0, {});
 }
 
 }  // namespace
@@ -69,6 +95,15 @@ TEST_CASE("TFLite: what a node becomes is called after the first kilobyte of its
   const Result<Graph> graph = ImportBytes(model.File());
   REQUIRE(graph.ok());
   for (const OpId op : graph->OpOrder()) CHECK(graph->op(op).name.size() < 1100);
+}
+
+TEST_CASE("TFLite: a zero point that is not aligned is read as it stands") {
+  for (const bool beside : {false, true}) {
+    const Result<Graph> graph = ImportBytes(Dequantized(beside));
+    REQUIRE_MESSAGE(graph.ok(), graph.error().message);
+    CHECK(graph->inputs()[0].scale == 0.5F);
+    CHECK(graph->inputs()[0].zero_point == 3);
+  }
 }
 
 TEST_CASE("TFLite: branches in branches that double each time are refused") {
