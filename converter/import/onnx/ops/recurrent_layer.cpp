@@ -94,6 +94,7 @@ Result<TensorId> InitialState(Lowering& node, const RecurrentLayer& layer, int i
                          std::vector<double>(static_cast<size_t>(shape.Elements())));
   }
   TENON_ASSIGN_OR_RETURN(TensorId state, node.Input(index));
+  if (node.ShapeOf(state).rank != 3) return InputError("its input {} has the wrong shape", index);
   if (layer.batch_first) {
     TENON_ASSIGN_OR_RETURN(state, node.Transpose(state, {1, 0, 2}));
   }
@@ -177,8 +178,9 @@ Result<TensorId> Part(Lowering& node, TensorId x, int32_t axis, int64_t begin, i
 }
 
 Result<TensorId> At(Lowering& node, TensorId x, int64_t index) {
-  TENON_ASSIGN_OR_RETURN(const TensorId part, Part(node, x, 0, index, 1));
   std::vector<int64_t> dims = DimsOf(node.ShapeOf(x));
+  if (dims.empty()) return InputError("one of its inputs has no dimensions");
+  TENON_ASSIGN_OR_RETURN(const TensorId part, Part(node, x, 0, index, 1));
   dims.erase(dims.begin());
   return node.Reshape(part, dims);
 }

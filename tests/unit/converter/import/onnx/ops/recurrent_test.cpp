@@ -48,6 +48,15 @@ const Gates kLstm{{0.5F, -1.0F, 0.75F, 1.5F},
                   {0.25F, 0.5F, -0.5F, 1.0F},
                   {0.1F, 0.2F, -0.3F, 0.4F, 0.05F, -0.15F, 0.25F, 0.35F}};
 
+TEST_CASE("LSTM: states, biases and peepholes without dimensions are refused") {
+  auto states = Layer("LSTM", kLstm, {"x", "w", "r", "b", "", "h"});
+  states.Floats("h", {}, {0.5F});
+  CHECK(states.Text() == "error: node 'n' (LSTM): its input 5 has the wrong shape");
+  auto peepholes = Layer("LSTM", kLstm, {"x", "w", "r", "b", "", "", "", "p"});
+  peepholes.Floats("p", {}, {0.5F});
+  CHECK(peepholes.Text() == "error: node 'n' (LSTM): one of its inputs has no dimensions");
+}
+
 TEST_CASE("LSTM: peepholes see the cell, gates are clipped, short sequences end in zeros") {
   auto model = Layer("LSTM", kLstm, {"x", "w", "r", "b", "lengths", "", "", "p"});
   model.Set("clip", 0.8F).Floats("p", {1, 3}, {0.5F, -0.25F, 0.75F});
