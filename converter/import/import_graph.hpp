@@ -27,10 +27,6 @@ namespace tenon::converter {
 /// `model_bytes` on the disk: `--max-memory`, or 256 MiB and 16 times as much as the files.
 [[nodiscard]] int64_t ConstantLimit(const ImportOptions& options, int64_t model_bytes);
 
-/// Loops whose iterations make more nodes than this, and functions whose calls do, are taken for a
-/// mistake or an attack.
-inline constexpr int64_t kMostInlinedNodes = 200000;
-
 // Changes of the graph that importers of all file formats make.
 
 /// Makes a shape. Errors unless it has at most kMaxRank dimensions, each >= 0, and fewer than 2^31

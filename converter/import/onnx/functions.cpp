@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "converter/import/import_graph.hpp"
 #include "converter/import/onnx/model_file.hpp"
 #include "converter/import/onnx/subgraphs.hpp"
 #include "converter/import/value_names.hpp"

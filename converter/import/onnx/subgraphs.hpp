@@ -15,6 +15,10 @@ class NodeProto;
 
 namespace tenon::converter {
 
+/// Loops whose iterations make more nodes than this, and functions whose calls do, are taken for a
+/// mistake or an attack.
+inline constexpr int64_t kMostInlinedNodes = 200000;
+
 /// Values that a node needs: its inputs, and what the graphs inside it read from outside of
 /// themselves. Absent inputs are left out.
 [[nodiscard]] std::vector<std::string> ValuesRead(const onnx::NodeProto& node);
