@@ -1,8 +1,9 @@
-// ConvTranspose: see conv_phases.hpp.
+// ConvTranspose: see conv_phases.hpp and depth_taps.hpp.
 #include <algorithm>
 #include <limits>
 
 #include "converter/import/conv_phases.hpp"
+#include "converter/import/depth_taps.hpp"
 #include "converter/import/onnx/ops/ops.hpp"
 #include "converter/import/onnx/ops/window.hpp"
 
@@ -54,10 +55,10 @@ Status SetOutputs(Lowering& node, std::vector<Extent>& extents) {
   return {};
 }
 
-/// Height and width; a one-dimensional convolution has height 1.
+/// (Depth,) height and width; a one-dimensional convolution has height 1.
 Result<std::vector<Extent>> ReadExtents(Lowering& node, const Shape& x, const Shape& w) {
-  if (x.rank != w.rank || (x.rank != 3 && x.rank != 4)) {
-    return InputError("its input has {} dimensions; only one or two spatial ones are supported",
+  if (x.rank != w.rank || x.rank < 3 || x.rank > 5) {
+    return InputError("its input has {} dimensions; only one to three spatial ones are supported",
                       x.rank);
   }
   const auto count = static_cast<size_t>(x.rank - 2);
@@ -96,36 +97,64 @@ Status JoinOutput(Lowering& node, TensorId y, const Extent& height, const Extent
   return node.Reshape(y, {kept.sizes[0], kept.sizes[1], width.output}, 0).status();
 }
 
-Status LowerConvTranspose(Lowering& node) {
-  TENON_ASSIGN_OR_RETURN(TensorId x, node.Input(0));
-  TENON_ASSIGN_OR_RETURN(TensorId w, node.Input(1));
-  const Shape x_shape = node.ShapeOf(x);
-  TENON_ASSIGN_OR_RETURN(const std::vector<Extent> extents,
-                         ReadExtents(node, x_shape, node.ShapeOf(w)));
-  const Extent& height = extents[0];
-  const Extent& width = extents[1];
+/// What ConvTranspose reads.
+struct TransposedConv {
+  TensorId x = kNone;
+  TensorId w = kNone;
+  TensorId bias = kNone;  ///< none: kNone
+  int32_t group = 1;
+  std::vector<Extent> extents;
+};
+
+Status LowerImages(Lowering& node, const TransposedConv& read) {
+  const Extent& height = read.extents[0];
+  const Extent& width = read.extents[1];
   ConvAttributes conv;
-  conv.group = node.Int32("group", 1);
-  if (conv.group < 1 || x_shape[1] % conv.group != 0 || node.ShapeOf(w)[0] != x_shape[1]) {
-    return InputError("its weights do not fit {} channels in {} groups", x_shape[1], conv.group);
-  }
+  conv.group = read.group;
   phases::SetPads(height, width, conv);
-  TENON_ASSIGN_OR_RETURN(x, WithHeight(node, x));
-  TENON_ASSIGN_OR_RETURN(w, WithHeight(node, w));
+  const bool one_dimensional = node.ShapeOf(read.x).rank == 3;
+  TENON_ASSIGN_OR_RETURN(const TensorId x, WithHeight(node, read.x));
+  TENON_ASSIGN_OR_RETURN(const TensorId w, WithHeight(node, read.w));
   std::vector<TensorId> inputs = {x, w};
   TENON_ASSIGN_OR_RETURN(inputs[ConvInput::kWeights],
-                         phases::PhaseWeights(node, w, conv.group, height, width));
-  if (node.HasInput(2)) {
-    TENON_ASSIGN_OR_RETURN(TensorId bias, node.Input(2));
-    TENON_ASSIGN_OR_RETURN(bias, phases::PhaseBias(node, bias, height.stride * width.stride));
+                         phases::PhaseWeights(node, w, int64_t{read.group}, height, width));
+  if (read.bias != kNone) {
+    TENON_ASSIGN_OR_RETURN(const TensorId bias,
+                           phases::PhaseBias(node, read.bias, height.stride * width.stride));
     inputs.push_back(bias);
   }
   TENON_ASSIGN_OR_RETURN(const TensorId y, node.Emit(OpKind::kConv, inputs, Attributes(conv)));
-  return JoinOutput(node, y, height, width, x_shape.rank == 3);
+  return JoinOutput(node, y, height, width, one_dimensional);
+}
+
+Status LowerVolume(Lowering& node, const TransposedConv& read) {
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Transpose(read.x, {0, 2, 1, 3, 4}));
+  TENON_ASSIGN_OR_RETURN(
+      const TensorId y,
+      volumes::ConvolveTransposedVolume(node, x, read.w, read.bias, read.group,
+                                        {read.extents[0], read.extents[1], read.extents[2]}));
+  return node.Transpose(y, {0, 2, 1, 3, 4}, 0).status();
+}
+
+Status LowerConvTranspose(Lowering& node) {
+  TransposedConv read;
+  TENON_ASSIGN_OR_RETURN(read.x, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(read.w, node.Input(1));
+  const Shape x = node.ShapeOf(read.x);
+  const Shape w = node.ShapeOf(read.w);
+  TENON_ASSIGN_OR_RETURN(read.extents, ReadExtents(node, x, w));
+  read.group = node.Int32("group", 1);
+  if (read.group < 1 || x[1] % read.group != 0 || w[0] != x[1]) {
+    return InputError("its weights do not fit {} channels in {} groups", x[1], read.group);
+  }
+  if (node.HasInput(2)) {
+    TENON_ASSIGN_OR_RETURN(read.bias, node.Input(2));
+  }
+  return x.rank == 5 ? LowerVolume(node, read) : LowerImages(node, read);
 }
 
 constexpr LoweringRow kRows[] = {
-    {"ConvTranspose", LowerConvTranspose, {}, "f32 and f16; one or two spatial dimensions"},
+    {"ConvTranspose", LowerConvTranspose, {}, "f32 and f16; one to three spatial dimensions"},
 };
 
 }  // namespace

@@ -185,7 +185,7 @@ bool IsKnownRefusal(const std::string& text) {
   constexpr const char* kReasons[] = {
       "element type STRING is not supported",
       "is not a tensor",
-      "only one or two spatial ones are supported",
+      "only one to three spatial ones are supported",
       "is not supported",
       "does not take this dtype",
       "must be f32",
