@@ -1,11 +1,12 @@
 """ONNX files of networks that nothing here was tuned for: timm's, torchvision's, Transformers' and some
-layers of PyTorch itself, with random weights, as PyTorch exports them.
+layers of PyTorch itself, with random weights, as PyTorch exports them; or TFLite files, as LiteRT Torch does.
 
-usage: pytorch_nets.py FOLDER [timm|torchvision|transformers|layers ...]
+usage: pytorch_nets.py FOLDER [--litert] [timm|torchvision|transformers|layers ...]
 
-Writes FOLDER/SET_NAME.onnx, those by the newer exporter (torch.export) as SET_NAME_dyn.onnx; files that
-are there stay. Says what cannot be exported. compare_peers.py takes the files and checks outputs. Wants
-torch, torchvision, timm, transformers, onnx and onnxscript.
+Writes FOLDER/SET_NAME.onnx, those by the newer exporter (torch.export) as SET_NAME_dyn.onnx, or
+FOLDER/SET_NAME.tflite and what PyTorch computes, SET_NAME.in0.npy, ..., SET_NAME.out.npy; files that are
+there stay. Says what cannot be exported. compare_peers.py takes the files and checks outputs. Wants torch,
+torchvision, timm, transformers, and onnx and onnxscript, or litert-torch.
 """
 import pathlib
 import sys
@@ -60,6 +61,32 @@ class Exporter:
             print(path.name)
         except Exception as error:  # pylint: disable=broad-except
             print(f"{path.name}: not exported: {str(error).splitlines()[0][:120]}")
+
+
+class LitertExporter:
+    """Writes TFLite files; there is one exporter, so that those of the newer one are left out."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def write(self, name, make, inputs, dynamo=False):
+        import litert_torch
+        import numpy
+        path = self.folder / f"{name}.tflite"
+        if path.exists() or (dynamo and not name.startswith("layers_transformer")):
+            return
+        try:
+            torch.manual_seed(0)
+            module = First(make().eval())
+            with torch.no_grad():
+                output = module(*inputs)
+            litert_torch.convert(module, inputs).export(str(path))
+            for number, value in enumerate(inputs):
+                numpy.save(self.folder / f"{name}.in{number}.npy", value.numpy())
+            numpy.save(self.folder / f"{name}.out.npy", output.detach().numpy())
+            print(path.name, flush=True)
+        except Exception as error:  # pylint: disable=broad-except
+            print(f"{path.name}: not exported: {(str(error) or repr(error)).splitlines()[0][:120]}", flush=True)
 
 
 def images(text):
@@ -165,13 +192,15 @@ def layers(exporter):
 
 def main():
     sets = {"timm": timm_nets, "torchvision": torchvision_nets, "transformers": transformers_nets, "layers": layers}
-    if len(sys.argv) < 2 or any(name not in sets for name in sys.argv[2:]):
+    litert = "--litert" in sys.argv
+    arguments = [argument for argument in sys.argv[1:] if argument != "--litert"]
+    if not arguments or any(name not in sets for name in arguments[1:]):
         sys.exit(__doc__)
     warnings.filterwarnings("ignore")
-    folder = pathlib.Path(sys.argv[1])
+    folder = pathlib.Path(arguments[0])
     folder.mkdir(parents=True, exist_ok=True)
-    for name in sys.argv[2:] or sets:
-        sets[name](Exporter(folder))
+    for name in arguments[1:] or sets:
+        sets[name](LitertExporter(folder) if litert else Exporter(folder))
 
 
 if __name__ == "__main__":

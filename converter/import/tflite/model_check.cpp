@@ -82,6 +82,9 @@ uint64_t SharedBytes(const format::Operator& node) {
   if (const auto* handle = node.builtin_options_as_VarHandleOptions(); handle != nullptr) {
     bytes += BytesOf(handle->container()) + BytesOf(handle->shared_name());
   }
+  if (const auto* buckets = node.builtin_options_as_BucketizeOptions(); buckets != nullptr) {
+    bytes += BytesOf(buckets->boundaries());
+  }
   return bytes;
 }
 
@@ -134,11 +137,23 @@ std::vector<int32_t> GraphsOf(const format::Operator& node, format::BuiltinOpera
     if (options == nullptr) return {0};
     return {options->cond_subgraph_index(), options->body_subgraph_index()};
   }
+  if (const auto* composite = node.builtin_options_2_as_StableHLOCompositeOptions()) {
+    return {composite->decomposition_subgraph_index()};
+  }
+  if (const auto* window = node.builtin_options_2_as_StablehloReduceWindowOptions()) {
+    return {window->body_subgraph_index()};
+  }
+  if (const auto* scatter = node.builtin_options_2_as_StablehloScatterOptions()) {
+    return {scatter->update_computation_subgraph_index()};
+  }
+  if (const auto* sort = node.builtin_options_2_as_StablehloSortOptions()) {
+    return {sort->comparator_subgraph_index()};
+  }
   return {};
 }
 
-/// Graphs beside the first are those that CALL_ONCE runs, before the first inference, branches and
-/// loops.
+/// Graphs beside the first are those that CALL_ONCE runs, before the first inference, branches,
+/// loops, and what operators of StableHLO are given to run.
 Status CheckGraphs(const format::Model& model) {
   const uint32_t count = SizeOf(model.subgraphs());
   std::vector<bool> is_called(count, false);

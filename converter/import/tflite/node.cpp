@@ -157,6 +157,34 @@ TensorId Node::Scalar(std::string_view hint, DType dtype, double value) {
   return Constant(hint, dtype, Shape(), {value});
 }
 
+Result<TensorId> Node::Counted(std::string_view hint, DType dtype, int64_t count, int32_t axis,
+                               int32_t rank, int64_t step) {
+  std::vector<int64_t> dims(static_cast<size_t>(rank), 1);
+  dims[static_cast<size_t>(axis)] = count;
+  TENON_ASSIGN_OR_RETURN(const Shape shape, ShapeFromDims(dims));
+  TENON_RETURN_IF_ERROR(CheckRoomFor(count));
+  std::vector<double> values(static_cast<size_t>(count));
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<double>(static_cast<int64_t>(i) * step);
+  }
+  return Constant(hint, dtype, shape, values);
+}
+
+Status Node::CheckRoomFor(int64_t numbers) {
+  constexpr int64_t kMost = int64_t{1} << 48;  // so that bytes do not overflow
+  return CheckConstantLimit(graph(), std::min(numbers, kMost) * int64_t{sizeof(double)}, name_);
+}
+
+const format::SubGraph* Node::GraphAt(int32_t graph) const {
+  const auto* graphs = importer_.model().subgraphs();
+  const bool known = graph >= 0 && static_cast<uint32_t>(graph) < graphs->size();
+  return known ? graphs->Get(static_cast<uint32_t>(graph)) : nullptr;
+}
+
+format::BuiltinOperator Node::OperatorOf(const format::Operator& node) const {
+  return tflite::OperatorOf(*importer_.model().operator_codes()->Get(node.opcode_index()));
+}
+
 // --- quantization
 // ---------------------------------------------------------------------------------
 

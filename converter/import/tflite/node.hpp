@@ -81,6 +81,12 @@ class Node {
   [[nodiscard]] TensorId Constant(std::string_view hint, DType dtype, const Shape& shape,
                                   const std::vector<double>& values);
   [[nodiscard]] TensorId Scalar(std::string_view hint, DType dtype, double value);
+  /// 0, `step`, 2 `step`, ... along `axis` of a constant of rank `rank`, `count` elements in all.
+  [[nodiscard]] Result<TensorId> Counted(std::string_view hint, DType dtype, int64_t count,
+                                         int32_t axis, int32_t rank, int64_t step = 1);
+  /// Errors (kDoesNotFit): so many doubles are more than constants may take
+  /// (Graph::constant_limit).
+  [[nodiscard]] Status CheckRoomFor(int64_t numbers);
 
   // --- quantization -----------------------------------------------------------------------------
   /// What an input or output stands for; none if it is absent or not quantized.
@@ -93,6 +99,11 @@ class Node {
   /// From here on inputs that are quantized are read as floats, and results are quantized again
   /// where the output is: what an op without integer arithmetic does.
   void ComputeInFloats() { in_floats_ = true; }
+
+  /// Another graph of the model; null if there is none of that number.
+  [[nodiscard]] const format::SubGraph* GraphAt(int32_t graph) const;
+  /// What an operator of any graph is.
+  [[nodiscard]] format::BuiltinOperator OperatorOf(const format::Operator& node) const;
 
   /// Lowers another graph of the model in this node's place.
   [[nodiscard]] Result<std::vector<TensorId>> Inline(int32_t graph,

@@ -57,6 +57,11 @@ Result<TensorId> FloorQuotient(Node& node, TensorId x, TensorId y) {
   return binary(BinaryFunction::kAdd, quotient, excess);
 }
 
+/// condition ? x : y.
+Result<TensorId> Chosen(Node& node, TensorId condition, TensorId x, TensorId y) {
+  return node.Emit(OpKind::kSelect, {condition, x, y}, Attributes());
+}
+
 }  // namespace
 
 Status LowerBinary(Node& node) {
@@ -84,6 +89,62 @@ Status LowerFloorDiv(Node& node) {
   }
   TENON_ASSIGN_OR_RETURN(TensorId z, node.Binary(BinaryFunction::kDiv, x.ids[0], x.ids[1]));
   TENON_ASSIGN_OR_RETURN(z, node.Unary(z, {UnaryFunction::kFloor, 0.0F, 0.0F}));
+  return node.SetOutput(0, z, x.order);
+}
+
+// The angle of |x| and |y|, put into the quadrant of (x, y); 0 at the origin.
+Status LowerAtan2(Node& node) {
+  TENON_ASSIGN_OR_RETURN(const Operands operands, node.Aligned({0, 1}));
+  const TensorId y = operands.ids[0];
+  const TensorId x = operands.ids[1];
+  const DType dtype = node.DTypeOf(x);
+  const auto unary = [&](UnaryFunction function, TensorId a) {
+    return node.Unary(a, {function, 0.0F, 0.0F});
+  };
+  const TensorId zero = node.Scalar("zero", dtype, 0.0);
+  const TensorId pi = node.Scalar("pi", dtype, 3.14159265358979323846);
+  TENON_ASSIGN_OR_RETURN(const TensorId height, unary(UnaryFunction::kAbs, y));
+  TENON_ASSIGN_OR_RETURN(const TensorId width, unary(UnaryFunction::kAbs, x));
+  TENON_ASSIGN_OR_RETURN(const TensorId slope, node.Binary(BinaryFunction::kDiv, height, width));
+  TENON_ASSIGN_OR_RETURN(const TensorId steep, unary(UnaryFunction::kAtan, slope));
+  TENON_ASSIGN_OR_RETURN(const TensorId flat, node.Binary(BinaryFunction::kEqual, height, zero));
+  TENON_ASSIGN_OR_RETURN(const TensorId acute, Chosen(node, flat, zero, steep));
+  TENON_ASSIGN_OR_RETURN(const TensorId obtuse, node.Binary(BinaryFunction::kSub, pi, acute));
+  TENON_ASSIGN_OR_RETURN(const TensorId left, node.Binary(BinaryFunction::kLess, x, zero));
+  TENON_ASSIGN_OR_RETURN(const TensorId angle, Chosen(node, left, obtuse, acute));
+  TENON_ASSIGN_OR_RETURN(const TensorId below, node.Binary(BinaryFunction::kLess, y, zero));
+  TENON_ASSIGN_OR_RETURN(const TensorId negated, unary(UnaryFunction::kNeg, angle));
+  TENON_ASSIGN_OR_RETURN(const TensorId z, Chosen(node, below, negated, angle));
+  return node.SetOutput(0, z, operands.order);
+}
+
+Status LowerCompare(Node& node) {
+  const auto* options = node.stored().builtin_options_2_as_StablehloCompareOptions();
+  if (options == nullptr) return InputError("its options are missing");
+  using format::ComparisonDirection;
+  TENON_ASSIGN_OR_RETURN(const Operands x, node.Aligned({0, 1}));
+  BinaryFunction function = BinaryFunction::kEqual;
+  switch (options->comparison_direction()) {
+    case ComparisonDirection::EQ:
+      break;
+    case ComparisonDirection::NE:
+      return LowerNotEqual(node);
+    case ComparisonDirection::GE:
+      function = BinaryFunction::kGreaterOrEqual;
+      break;
+    case ComparisonDirection::GT:
+      function = BinaryFunction::kGreater;
+      break;
+    case ComparisonDirection::LE:
+      function = BinaryFunction::kLessOrEqual;
+      break;
+    case ComparisonDirection::LT:
+      function = BinaryFunction::kLess;
+      break;
+    default:
+      return InputError("its direction is not known");
+  }
+  TENON_ASSIGN_OR_RETURN(const TensorId z, node.Binary(function, x.ids[0], x.ids[1]));
   return node.SetOutput(0, z, x.order);
 }
 

@@ -1,5 +1,5 @@
-// IF and WHILE. A branch that is known at conversion stands in the node's place, and so does every
-// round of a loop; of a condition that is computed, both branches do.
+// IF, WHILE and STABLEHLO_COMPOSITE. A branch that is known at conversion stands in the node's
+// place, and so does every round of a loop; of a condition that is computed, both branches do.
 #include <fmt/ranges.h>
 
 #include "converter/import/import_graph.hpp"
@@ -107,6 +107,16 @@ Status LowerWhile(Node& node) {
     TENON_ASSIGN_OR_RETURN(values, node.Inline(options->body_subgraph_index(), values));
     if (values.size() != carried) return InputError("its body has {} outputs", values.size());
   }
+}
+
+// What a converter knows by a name, and everyone by the graph that it stands for.
+Status LowerComposite(Node& node) {
+  const auto* options = node.stored().builtin_options_2_as_StableHLOCompositeOptions();
+  if (options == nullptr) return InputError("its options are missing");
+  TENON_ASSIGN_OR_RETURN(const Ids inputs, InputsFrom(node, 0));
+  TENON_ASSIGN_OR_RETURN(const Ids outputs,
+                         node.Inline(options->decomposition_subgraph_index(), inputs));
+  return SetOutputs(node, outputs);
 }
 
 }  // namespace tenon::converter::tflite

@@ -1,8 +1,10 @@
-// TRANSPOSE_CONV, and MediaPipe's custom operator Convolution2DTransposeBias: see conv_phases.hpp.
+// TRANSPOSE_CONV, CONV_3D_TRANSPOSE, and MediaPipe's custom operator Convolution2DTransposeBias:
+// see conv_phases.hpp and depth_taps.hpp.
 #include <algorithm>
 #include <cstring>
 
 #include "converter/import/conv_phases.hpp"
+#include "converter/import/depth_taps.hpp"
 #include "converter/import/tflite/ops/quantized.hpp"
 #include "tflite_subset_generated.h"
 
@@ -11,7 +13,7 @@ namespace {
 
 using phases::Extent;
 
-/// Inputs of TRANSPOSE_CONV.
+/// Inputs of TRANSPOSE_CONV and CONV_3D_TRANSPOSE.
 enum : int { kOutputShape, kWeights, kX, kBias };
 
 /// Inputs of Convolution2DTransposeBias.
@@ -20,11 +22,12 @@ enum : int { kBiasedX, kBiasedWeights, kBiasedBias };
 constexpr int64_t kMostExtent = 1 << 28;  // of windows, as attributes.hpp says
 
 /// With SAME, `before` is what SAME cuts off in front of the convolution that this one transposes.
-Result<Extent> ExtentOf(int64_t input, int64_t kernel, int64_t stride, int64_t output,
-                        format::Padding padding) {
-  if (stride < 1 || stride > kMostExtent || kernel < 1 || kernel > kMostExtent || output < 1 ||
-      output > kMostExtent) {
-    return InputError("window {} with stride {} and output {} is out of range", kernel, stride,
+Result<Extent> ExtentOf(int64_t input, int64_t taps, int64_t stride, int64_t output,
+                        format::Padding padding, int64_t dilation = 1) {
+  const int64_t kernel = (taps - 1) * dilation + 1;
+  if (stride < 1 || stride > kMostExtent || dilation < 1 || taps < 1 || kernel > kMostExtent ||
+      output < 1 || output > kMostExtent) {
+    return InputError("window {} with stride {} and output {} is out of range", taps, stride,
                       output);
   }
   if (padding != format::Padding::SAME && padding != format::Padding::VALID) {
@@ -32,7 +35,9 @@ Result<Extent> ExtentOf(int64_t input, int64_t kernel, int64_t stride, int64_t o
   }
   Extent extent;
   extent.input = input;
-  extent.kernel = extent.taps = kernel;
+  extent.kernel = kernel;
+  extent.taps = taps;
+  extent.dilation = dilation;
   extent.stride = stride;
   extent.output = output;
   const bool same = padding == format::Padding::SAME;
@@ -205,6 +210,43 @@ Status LowerBiasedTransposeConv(Node& node) {
   TENON_ASSIGN_OR_RETURN(const TransposedWindow window, ReadBiasedWindow(node));
   TENON_ASSIGN_OR_RETURN(const PhasesNode read, ReadPhases(node, window, {}));
   return EmitPhases(node, read, window.activation);
+}
+
+// Output shape, weights [D, H, W, M, C], x [N, D, H, W, C], bias.
+Status LowerVolumeTransposeConv(Node& node) {
+  const auto* options = node.stored().builtin_options_as_Conv3DOptions();
+  if (options == nullptr) return InputError("its options are missing");
+  TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> y_dims, node.Ints(kOutputShape));
+  TENON_ASSIGN_OR_RETURN(const TensorId given, node.Input(kWeights));
+  TENON_ASSIGN_OR_RETURN(const TensorId image, node.Input(kX));
+  const Shape x_shape = node.ShapeOf(image);
+  const Shape w_shape = node.ShapeOf(given);
+  if (x_shape.rank != 5 || w_shape.rank != 5 || x_shape[4] != w_shape[4]) {
+    return InputError("its input and weights are no volumes of equally many channels");
+  }
+  if (y_dims.size() != 5 || y_dims[0] != x_shape[0] || y_dims[4] != w_shape[3]) {
+    return InputError("its output shape is not [{}, depth, height, width, {}]", x_shape[0],
+                      w_shape[3]);
+  }
+  const auto extent = [&](int32_t axis, int32_t stride, int32_t dilation) {
+    return ExtentOf(x_shape[axis + 1], w_shape[axis], stride, y_dims[static_cast<size_t>(axis) + 1],
+                    options->padding(), dilation);
+  };
+  volumes::TransposedExtents e;
+  TENON_ASSIGN_OR_RETURN(e.depth, extent(0, options->stride_d(), options->dilation_d_factor()));
+  TENON_ASSIGN_OR_RETURN(e.height, extent(1, options->stride_h(), options->dilation_h_factor()));
+  TENON_ASSIGN_OR_RETURN(e.width, extent(2, options->stride_w(), options->dilation_w_factor()));
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Transpose(image, {0, 1, 4, 2, 3}));
+  TENON_ASSIGN_OR_RETURN(const TensorId w, node.Transpose(given, {4, 3, 0, 1, 2}));
+  TensorId bias = kNone;
+  if (node.HasInput(kBias)) {
+    TENON_ASSIGN_OR_RETURN(bias, node.Input(kBias));
+  }
+  TENON_ASSIGN_OR_RETURN(TensorId y,
+                         volumes::ConvolveTransposedVolume(node, x, w, bias, /*group=*/1, e));
+  TENON_ASSIGN_OR_RETURN(y, node.Transpose(y, {0, 1, 3, 4, 2}));
+  TENON_ASSIGN_OR_RETURN(y, node.Activate(y, options->fused_activation_function()));
+  return node.SetOutput(0, y);
 }
 
 // Weights with zero points, and those of u8, are made real.

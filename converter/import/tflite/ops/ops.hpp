@@ -10,6 +10,8 @@ namespace tenon::converter::tflite {
 [[nodiscard]] Status LowerBinary(Node& node);
 [[nodiscard]] Status LowerNotEqual(Node& node);
 [[nodiscard]] Status LowerFloorDiv(Node& node);
+[[nodiscard]] Status LowerAtan2(Node& node);
+[[nodiscard]] Status LowerCompare(Node& node);  ///< STABLEHLO_COMPARE
 [[nodiscard]] Status LowerSquaredDifference(Node& node);
 [[nodiscard]] Status LowerSelect(Node& node);
 [[nodiscard]] Status LowerAddN(Node& node);
@@ -41,10 +43,18 @@ namespace tenon::converter::tflite {
 // window.cpp
 [[nodiscard]] Status LowerConv(Node& node);
 
+// volume.cpp
+[[nodiscard]] Status LowerVolumeConv(Node& node);
+
+// stablehlo_windows.cpp
+[[nodiscard]] Status LowerGeneralConv(Node& node);   ///< STABLEHLO_CONVOLUTION
+[[nodiscard]] Status LowerReduceWindow(Node& node);  ///< STABLEHLO_REDUCE_WINDOW
+
 // conv_transpose.cpp
 [[nodiscard]] Status LowerTransposeConv(Node& node);
 [[nodiscard]] Status LowerBiasedTransposeConv(Node& node);
 [[nodiscard]] Status LowerQuantizedTransposeConv(Node& node);
+[[nodiscard]] Status LowerVolumeTransposeConv(Node& node);
 
 // fully_connected.cpp
 [[nodiscard]] Status LowerFullyConnected(Node& node);
@@ -85,8 +95,23 @@ namespace tenon::converter::tflite {
 [[nodiscard]] Status LowerStridedSlice(Node& node);
 [[nodiscard]] Status LowerSplit(Node& node);
 [[nodiscard]] Status LowerUnpack(Node& node);
-[[nodiscard]] Status LowerGather(Node& node);
 [[nodiscard]] Status LowerReverse(Node& node);
+
+// sequences.cpp
+[[nodiscard]] Status LowerGather(Node& node);
+[[nodiscard]] Status LowerReverseSequence(Node& node);
+[[nodiscard]] Status LowerDynamicUpdateSlice(Node& node);
+
+// segments.cpp
+[[nodiscard]] Status LowerSegments(Node& node);
+[[nodiscard]] Status LowerBucketize(Node& node);
+
+// diagonals.cpp
+[[nodiscard]] Status LowerMatrixDiag(Node& node);
+[[nodiscard]] Status LowerMatrixSetDiag(Node& node);
+
+// stablehlo_scatter.cpp
+[[nodiscard]] Status LowerGeneralScatter(Node& node);
 
 // indexing.cpp
 [[nodiscard]] Status LowerGatherNd(Node& node);
@@ -113,6 +138,7 @@ namespace tenon::converter::tflite {
 // control_flow.cpp
 [[nodiscard]] Status LowerIf(Node& node);
 [[nodiscard]] Status LowerWhile(Node& node);
+[[nodiscard]] Status LowerComposite(Node& node);
 
 // suppression.cpp
 [[nodiscard]] Status LowerNonMaxSuppression(Node& node);  ///< _V4 and _V5
@@ -121,6 +147,7 @@ namespace tenon::converter::tflite {
 [[nodiscard]] Status LowerArgExtremum(Node& node);
 [[nodiscard]] Status LowerTopK(Node& node);
 [[nodiscard]] Status LowerOneHot(Node& node);
+[[nodiscard]] Status LowerSort(Node& node);
 
 // space_batch.cpp
 [[nodiscard]] Status LowerSpaceToBatch(Node& node);

@@ -1,4 +1,4 @@
-// SLICE, STRIDED_SLICE, SPLIT, SPLIT_V, UNPACK, REVERSE_V2 and GATHER.
+// SLICE, STRIDED_SLICE, SPLIT, SPLIT_V, UNPACK and REVERSE_V2.
 #include <algorithm>
 
 #include "converter/import/tflite/ops/ops.hpp"
@@ -65,6 +65,71 @@ Result<Range> RangeOf(int64_t dim, int64_t begin, int64_t end, int64_t step, boo
   return Range{first, step, distance <= 0 ? 0 : (distance + stride - 1) / stride};
 }
 
+/// What STRIDED_SLICE says of each dimension, a new one or an ellipsis.
+struct Entries {
+  std::vector<int64_t> begins;
+  std::vector<int64_t> ends;
+  std::vector<int64_t> steps;
+};
+
+constexpr int32_t kNewAxis = -1;
+constexpr int kWhole = -1;
+
+/// How entries belong to dimensions.
+struct SliceForm {
+  std::vector<int> entry_of;  ///< of each dimension of the input; kWhole: none
+  std::vector<int32_t> made;  ///< the output's dimensions: the input's, or kNewAxis
+};
+
+bool IsMarked(int32_t mask, size_t entry) { return entry < 32 && (mask >> entry & 1) != 0; }
+
+/// An ellipsis stands for all dimensions that the other entries leave; it counts before the mark of
+/// a new dimension, which counts before that of a single element.
+Result<SliceForm> FormOf(const format::StridedSliceOptions& options, const Entries& entries,
+                         int32_t rank) {
+  const size_t count = entries.begins.size();
+  int64_t left = rank;
+  int ellipses = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const bool ellipsis = IsMarked(options.ellipsis_mask(), i);
+    ellipses += ellipsis ? 1 : 0;
+    if (!ellipsis && !IsMarked(options.new_axis_mask(), i)) --left;
+  }
+  if (left < 0 || ellipses > 1 || entries.ends.size() != count || entries.steps.size() != count) {
+    return InputError("{} begins, {} ends and {} steps for {} dimensions", count,
+                      entries.ends.size(), entries.steps.size(), rank);
+  }
+  SliceForm form;
+  const auto add_whole = [&] {
+    form.made.push_back(static_cast<int32_t>(form.entry_of.size()));
+    form.entry_of.push_back(kWhole);
+  };
+  for (size_t i = 0; i < count; ++i) {
+    if (IsMarked(options.ellipsis_mask(), i)) {
+      for (; left > 0; --left) add_whole();
+    } else if (IsMarked(options.new_axis_mask(), i)) {
+      form.made.push_back(kNewAxis);
+    } else {
+      const auto axis = static_cast<int32_t>(form.entry_of.size());
+      form.entry_of.push_back(static_cast<int>(i));
+      if (!IsMarked(options.shrink_axis_mask(), i)) form.made.push_back(axis);
+    }
+  }
+  for (; left > 0; --left) add_whole();
+  return form;
+}
+
+/// What entry `entry` takes of a dimension of `dim`.
+Result<Range> RangeOf(const format::StridedSliceOptions& options, const Entries& entries, int entry,
+                      int64_t dim) {
+  if (entry == kWhole) return Range{0, 1, dim};
+  const auto i = static_cast<size_t>(entry);
+  const int64_t begin = entries.begins[i];
+  const int64_t end = options.offset() ? begin + entries.ends[i] : entries.ends[i];
+  return RangeOf(dim, begin, end, entries.steps[i], IsMarked(options.begin_mask(), i),
+                 IsMarked(options.end_mask(), i), IsMarked(options.shrink_axis_mask(), i));
+}
+
 }  // namespace
 
 Status LowerSlice(Node& node) {
@@ -97,39 +162,33 @@ Status LowerSlice(Node& node) {
 Status LowerStridedSlice(Node& node) {
   const auto* options = node.stored().builtin_options_as_StridedSliceOptions();
   if (options == nullptr) return InputError("its options are missing");
-  if (options->ellipsis_mask() != 0 || options->new_axis_mask() != 0 || options->offset()) {
-    return InputError("an ellipsis, new axes and ends relative to begins are not supported");
-  }
-  const Order order = options->shrink_axis_mask() == 0 ? node.OrderOf(0) : Order::kModel;
+  Entries entries;
+  TENON_ASSIGN_OR_RETURN(entries.begins, node.Ints(1));
+  TENON_ASSIGN_OR_RETURN(entries.ends, node.Ints(2));
+  TENON_ASSIGN_OR_RETURN(entries.steps, node.Ints(3));
+  const int32_t moved =
+      options->shrink_axis_mask() | options->new_axis_mask() | options->ellipsis_mask();
+  const Order order = moved == 0 ? node.OrderOf(0) : Order::kModel;
   TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0, order));
-  TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> begins, node.Ints(1));
-  TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> ends, node.Ints(2));
-  TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> steps, node.Ints(3));
   const Shape shape = node.ShapeOf(x);
-  const auto rank = static_cast<size_t>(shape.rank);
-  if (begins.size() > rank || ends.size() != begins.size() || steps.size() != begins.size()) {
-    return InputError("{} begins, {} ends and {} steps for {} dimensions", begins.size(),
-                      ends.size(), steps.size(), rank);
-  }
+  TENON_ASSIGN_OR_RETURN(const SliceForm form, FormOf(*options, entries, shape.rank));
   SliceAttributes attributes = Everything(shape);
-  std::vector<int64_t> dims;
-  for (size_t i = 0; i < rank; ++i) {
+  std::vector<int64_t> sizes;
+  for (size_t i = 0; i < form.entry_of.size(); ++i) {
     const int32_t axis = AxisIn(order, static_cast<int32_t>(i));
-    const auto masked = [&](int32_t mask) { return i < begins.size() && (mask >> i & 1) != 0; };
-    const bool single = masked(options->shrink_axis_mask());
-    Range range{0, 1, shape[axis]};
-    if (i < begins.size()) {
-      TENON_ASSIGN_OR_RETURN(
-          range, RangeOf(shape[axis], begins[i], ends[i], steps[i], masked(options->begin_mask()),
-                         masked(options->end_mask()), single));
-    }
-    if (!single) dims.push_back(range.size);
+    TENON_ASSIGN_OR_RETURN(const Range range,
+                           RangeOf(*options, entries, form.entry_of[i], shape[axis]));
+    sizes.push_back(range.size);
     attributes.begins[axis] = range.size == 0 ? 0 : static_cast<int32_t>(range.begin);
     attributes.steps[axis] = static_cast<int32_t>(range.step);
     attributes.sizes[axis] = static_cast<int32_t>(range.size);
   }
   TENON_ASSIGN_OR_RETURN(TensorId y, node.Slice(x, attributes));
-  if (dims.size() < rank) {
+  if (moved != 0) {
+    std::vector<int64_t> dims;
+    for (const int32_t axis : form.made) {
+      dims.push_back(axis == kNewAxis ? 1 : sizes[static_cast<size_t>(axis)]);
+    }
     TENON_ASSIGN_OR_RETURN(y, node.Reshape(y, dims));
   }
   return node.SetOutput(0, y, order);
@@ -198,21 +257,6 @@ Status LowerReverse(Node& node) {
   }
   TENON_ASSIGN_OR_RETURN(const TensorId y, node.Slice(x, attributes));
   return node.SetOutput(0, y, order);
-}
-
-Status LowerGather(Node& node) {
-  const auto* options = node.stored().builtin_options_as_GatherOptions();
-  if (options != nullptr && options->batch_dims() != 0) {
-    return InputError("batch_dims {} is not supported", options->batch_dims());
-  }
-  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
-  TENON_ASSIGN_OR_RETURN(const TensorId indices, node.Input(1));
-  GatherAttributes attributes;
-  TENON_ASSIGN_OR_RETURN(attributes.axis,
-                         node.Axis(options == nullptr ? 0 : options->axis(), node.ShapeOf(x).rank));
-  TENON_ASSIGN_OR_RETURN(const TensorId y,
-                         node.Emit(OpKind::kGather, {x, indices}, Attributes(attributes)));
-  return node.SetOutput(0, y);
 }
 
 }  // namespace tenon::converter::tflite

@@ -34,26 +34,31 @@ Result<TensorId> Weights(Node& node, bool depthwise) {
 
 }  // namespace
 
+Result<WindowPads> PadsOf(format::Padding padding, int32_t kernel, int32_t stride, int32_t dilation,
+                          int32_t size) {
+  const bool sound = kernel >= 1 && stride >= 1 && dilation >= 1;
+  const int64_t extent = (int64_t{kernel} - 1) * dilation + 1;
+  if (!sound || stride > kMostExtent || extent > kMostExtent) {
+    return InputError("window {} with stride {} and dilation {} is out of range", kernel, stride,
+                      dilation);
+  }
+  if (padding == format::Padding::VALID) return WindowPads();
+  if (padding != format::Padding::SAME) {
+    return InputError("padding {} is not known", static_cast<int>(padding));
+  }
+  const int64_t outputs = (int64_t{size} + stride - 1) / stride;
+  const int64_t total = std::max<int64_t>(0, (outputs - 1) * stride + extent - size);
+  return WindowPads{static_cast<int32_t>(total / 2), static_cast<int32_t>(total - total / 2)};
+}
+
 Status SetPads(format::Padding padding, const int32_t (&kernel)[2], const int32_t (&strides)[2],
                const int32_t (&dilations)[2], int32_t height, int32_t width, int32_t (&pads)[4]) {
   const int32_t image[2] = {height, width};
   for (size_t i = 0; i < 2; ++i) {
-    const bool sound = kernel[i] >= 1 && strides[i] >= 1 && dilations[i] >= 1;
-    const int64_t extent = (int64_t{kernel[i]} - 1) * dilations[i] + 1;
-    if (!sound || strides[i] > kMostExtent || extent > kMostExtent) {
-      return InputError("window {} with stride {} and dilation {} is out of range", kernel[i],
-                        strides[i], dilations[i]);
-    }
-    pads[i] = 0;
-    pads[2 + i] = 0;
-    if (padding == format::Padding::VALID) continue;
-    if (padding != format::Padding::SAME) {
-      return InputError("padding {} is not known", static_cast<int>(padding));
-    }
-    const int64_t outputs = (int64_t{image[i]} + strides[i] - 1) / strides[i];
-    const int64_t total = std::max<int64_t>(0, (outputs - 1) * strides[i] + extent - image[i]);
-    pads[i] = static_cast<int32_t>(total / 2);
-    pads[2 + i] = static_cast<int32_t>(total - total / 2);
+    TENON_ASSIGN_OR_RETURN(const WindowPads along,
+                           PadsOf(padding, kernel[i], strides[i], dilations[i], image[i]));
+    pads[i] = along.before;
+    pads[2 + i] = along.after;
   }
   return {};
 }

@@ -20,9 +20,19 @@ struct ConvNode {
 /// Reads a CONV_2D or DEPTHWISE_CONV_2D. Errors: operands that are no images.
 [[nodiscard]] Result<ConvNode> ReadConv(Node& node);
 
+/// Zeros around one dimension.
+struct WindowPads {
+  int32_t before = 0;
+  int32_t after = 0;
+};
+
+/// Those of windows of `kernel` over `size` elements: none, or so many that ceil(size / stride)
+/// windows fit, the odd one at the end. Errors: strides or sizes that are not positive.
+[[nodiscard]] Result<WindowPads> PadsOf(format::Padding padding, int32_t kernel, int32_t stride,
+                                        int32_t dilation, int32_t size);
+
 /// Sets `pads` of attributes whose strides and dilations are set, for windows of `kernel` over an
-/// image of `height` and `width`: none, or so many that ceil(extent / stride) windows fit, the odd
-/// one at the end. Errors: strides or sizes that are not positive.
+/// image of `height` and `width`, as PadsOf does.
 [[nodiscard]] Status SetPads(format::Padding padding, const int32_t (&kernel)[2],
                              const int32_t (&strides)[2], const int32_t (&dilations)[2],
                              int32_t height, int32_t width, int32_t (&pads)[4]);

@@ -47,11 +47,11 @@ TEST_CASE("TFLite: all operators that cannot be converted are listed at once") {
   const int32_t b = model.Value("b", TensorType::FLOAT32, {2, 3});
   const int32_t c = model.Output("c", TensorType::FLOAT32, {2, 3});
   model.Node(Op::UNIQUE, {x}, {a});
-  model.Node(Op::MATRIX_DIAG, {a}, {b});
+  model.Node(Op::SKIP_GRAM, {a}, {b});
   model.Node(Op::UNIQUE, {b}, {c});
   CHECK(model.Text() ==
         "error: the model uses 2 operators that cannot be converted\n"
-        "unsupported op MATRIX_DIAG (1 times): b\n"
+        "unsupported op SKIP_GRAM (1 times): b\n"
         "unsupported op UNIQUE (2 times): a, c");
 }
 

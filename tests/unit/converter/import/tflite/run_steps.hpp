@@ -39,4 +39,11 @@ using PortValues = std::map<std::string, std::vector<float>>;
   return found;
 }
 
+/// The bits of integers, as RunStep takes them.
+[[nodiscard]] inline std::vector<float> Bits(const std::vector<int32_t>& values) {
+  std::vector<float> bits(values.size());
+  std::memcpy(bits.data(), values.data(), values.size() * sizeof(int32_t));
+  return bits;
+}
+
 }  // namespace tenon::converter::test

@@ -105,6 +105,15 @@ void TfliteBuilder::Node(format::BuiltinOperator op, const std::vector<int32_t>&
   intermediates.clear();
 }
 
+void TfliteBuilder::StableNode(format::BuiltinOperator op, const std::vector<int32_t>& inputs,
+                               const std::vector<int32_t>& outputs, format::BuiltinOptions2 type,
+                               flatbuffers::Offset<void> options) {
+  codes_.push_back(format::CreateOperatorCode(flat, 127, 0, 1, op));
+  nodes_.push_back(format::CreateOperator(
+      flat, static_cast<uint32_t>(codes_.size()) - 1, flat.CreateVector(inputs),
+      flat.CreateVector(outputs), format::BuiltinOptions::NONE, 0, 0, 0, 0, 0, type, options));
+}
+
 std::vector<uint8_t> TfliteBuilder::File() {
   std::vector<flatbuffers::Offset<format::Buffer>> buffers;
   for (const std::vector<uint8_t>& data : buffers_) {

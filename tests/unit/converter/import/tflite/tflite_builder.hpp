@@ -50,6 +50,11 @@ class TfliteBuilder {
             format::BuiltinOptions type = format::BuiltinOptions::NONE,
             flatbuffers::Offset<void> options = 0);
 
+  /// The same of an operator whose options are in the format's second list.
+  void StableNode(format::BuiltinOperator op, const std::vector<int32_t>& inputs,
+                  const std::vector<int32_t>& outputs, format::BuiltinOptions2 type,
+                  flatbuffers::Offset<void> options);
+
   /// A further graph, of the nodes that `body` adds; its number, where no second graph is made by
   /// `in_second_graph`. All graphs have the same tensors.
   int32_t Graph(const std::vector<int32_t>& inputs, const std::vector<int32_t>& outputs,

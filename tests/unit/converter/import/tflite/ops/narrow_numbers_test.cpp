@@ -91,13 +91,6 @@ TEST_CASE("TFLite lowering: GATHER takes slices along its axis, DENSIFY changes 
   model.Node(Op::GATHER, {x, dense}, {y}, BuiltinOptions::GatherOptions,
              format::CreateGatherOptions(model.flat, 1).Union());
   CHECK(RunStep(model, {{"x", {1, 2, 3, 4, 5, 6}}})["y"] == std::vector<float>{3, 1, 6, 4});
-  TfliteBuilder batches;
-  const int32_t z = batches.Input("z", TensorType::FLOAT32, {2, 3});
-  const int32_t rows = batches.Ints("rows", {2, 1}, {2, 0});
-  batches.Node(Op::GATHER, {z, rows}, {batches.Output("y", TensorType::FLOAT32, {2, 1})},
-               BuiltinOptions::GatherOptions,
-               format::CreateGatherOptions(batches.flat, 1, 1).Union());
-  CHECK(batches.Text() == "error: node 'y' (GATHER): batch_dims 1 is not supported");
 }
 
 }  // namespace

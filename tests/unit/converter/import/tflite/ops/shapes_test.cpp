@@ -161,6 +161,49 @@ TEST_CASE("TFLite lowering: DEPTH_TO_SPACE and SPACE_TO_DEPTH move blocks of pix
   CHECK(Refuses(SpaceToDepth({1, 2, 2, 2}, 0, {1, 1, 1, 8}), "it needs a block size"));
 }
 
+/// The masks of a STRIDED_SLICE.
+struct Masks {
+  int32_t ellipsis = 0;
+  int32_t new_axis = 0;
+  int32_t single = 0;
+  bool offset = false;
+};
+
+OneOp StridedSlice(const Dims& x, const std::vector<std::vector<int32_t>>& ends, const Dims& y,
+                   const Masks& masks) {
+  return {Op::STRIDED_SLICE, x, ends, {y}, BuiltinOptions::StridedSliceOptions, [=](Builder& flat) {
+            return format::CreateStridedSliceOptions(flat, 0, 0, masks.ellipsis, masks.new_axis,
+                                                     masks.single, masks.offset)
+                .Union();
+          }};
+}
+
+TEST_CASE("TFLite lowering: STRIDED_SLICE has an ellipsis for the dimensions that are left") {
+  // x[..., 1]
+  CHECK(Make(StridedSlice({2, 2, 2}, {{0, 1}, {0, 2}, {1, 1}}, {2, 2}, {1, 0, 2})).values ==
+        std::vector<Floats>{{2, 4, 6, 8}});
+  // x[1, ..., ::-1]
+  CHECK(Make(StridedSlice({2, 2, 2}, {{1, 0, 1}, {2, 0, -3}, {1, 1, -1}}, {2, 2}, {2, 0, 1}))
+            .values == std::vector<Floats>{{6, 5, 8, 7}});
+  CHECK(Refuses(StridedSlice({2, 2}, {{0, 0}, {0, 0}, {1, 1}}, {2, 2}, {3, 0, 0}),
+                "2 begins, 2 ends and 2 steps for 2 dimensions"));
+}
+
+TEST_CASE("TFLite lowering: STRIDED_SLICE makes new dimensions of 1") {
+  // x[:, newaxis, 1:]
+  CHECK(
+      Make(StridedSlice({2, 3}, {{0, 0, 1}, {2, 0, 3}, {1, 1, 1}}, {2, 1, 2}, {0, 2, 0})).values ==
+      std::vector<Floats>{{2, 3, 5, 6}});
+  // x[..., newaxis]
+  CHECK(Make(StridedSlice({2, 3}, {{0, 0}, {0, 0}, {1, 1}}, {2, 3, 1}, {1, 2, 0})).values ==
+        std::vector<Floats>{Counted(6)});
+}
+
+TEST_CASE("TFLite lowering: STRIDED_SLICE counts an end from its begin where it says so") {
+  CHECK(Make(StridedSlice({6}, {{2}, {3}, {1}}, {3}, {0, 0, 0, true})).values ==
+        std::vector<Floats>{{3, 4, 5}});
+}
+
 TEST_CASE("TFLite lowering: SLICE cuts a window, -1 takes the rest") {
   CHECK(Make({Op::SLICE, {3, 4}, {{1, 2}, {2, -1}}, {{2, 2}}}).values ==
         std::vector<Floats>{{7, 8, 11, 12}});
