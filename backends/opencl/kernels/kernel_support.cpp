@@ -1,5 +1,6 @@
 #include "backends/opencl/kernels/kernel_support.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <new>
 
@@ -35,7 +36,9 @@ Kernel::~Kernel() {
 Status Kernel::Create(cl_program program, const char* function) {
   cl_int code = CL_SUCCESS;
   kernel_ = Cl().CreateKernel(program, function, &code);
-  return ClStatus(code, "clCreateKernel");
+  TENON_RETURN_IF_ERROR(ClStatus(code, "clCreateKernel"));
+  return TENON_CL(GetKernelWorkGroupInfo, kernel_, nullptr, CL_KERNEL_WORK_GROUP_SIZE,
+                  sizeof(most_items_), &most_items_, nullptr);
 }
 
 Status Kernel::SetArgument(cl_uint index, const void* value, size_t bytes) {
@@ -54,6 +57,12 @@ Status Kernel::SetArgument(cl_uint index, const void* value, size_t bytes) {
   std::memcpy(argument.value, compared, bytes);
   return OkStatus();
 }
+
+namespace {
+
+size_t Items(const Range& group) { return group.v[0] * group.v[1] * group.v[2]; }
+
+}  // namespace
 
 size_t SpanBytes(const TensorView& view) {
   if (view.Elements() == 0) return 0;
@@ -206,6 +215,27 @@ Launch& Launch::From(cl_uint index) {
 }
 
 Status Launch::Enqueue(const Range& global, const Range& local) {
+  Range fitting = local;
+  for (size_t* v = fitting.v; queue_.group() == nullptr && Items(fitting) > kernel_.most_items();) {
+    size_t& largest = *std::max_element(v, v + 3);
+    if (largest == 1) break;
+    largest /= 2;
+  }
+  return EnqueueGroups(global, fitting);
+}
+
+Status Launch::EnqueueTogether(const Range& global, const Range& local) {
+  if (status_.ok() && queue_.group() == nullptr && Items(local) > kernel_.most_items()) {
+    status_ =
+        Status(StatusCode::kUnsupported,
+               "an OpenCL kernel takes work-groups of {0} work-items on this device, {1} are "
+               "needed",
+               static_cast<int64_t>(kernel_.most_items()), static_cast<int64_t>(Items(local)));
+  }
+  return EnqueueGroups(global, local);
+}
+
+Status Launch::EnqueueGroups(const Range& global, const Range& local) {
   TENON_RETURN_IF_ERROR(status_);
   size_t whole[3];
   for (int k = 0; k < 3; ++k) {

@@ -61,6 +61,9 @@ class Kernel {
   /// null pointer.
   Status SetArgument(cl_uint index, const void* value, size_t bytes);
   [[nodiscard]] cl_kernel kernel() const { return kernel_; }
+  /// Work-items that a work-group of it may have: fewer than the device's most where it needs many
+  /// registers (OpenCL 1.2, section 5.7.3, CL_KERNEL_WORK_GROUP_SIZE).
+  [[nodiscard]] size_t most_items() const { return most_items_; }
 
   static constexpr size_t kMostArgumentBytes = 256;
 
@@ -71,6 +74,7 @@ class Kernel {
   };
 
   cl_kernel kernel_ = nullptr;
+  size_t most_items_ = 1;
   std::vector<Argument> arguments_;
 };
 
@@ -157,10 +161,14 @@ class Launch {
   /// their common kernel.
   Launch& Local(size_t bytes);
 
-  /// Enqueues as many work-groups of `local` work-items as cover `global`; the last ones may reach
-  /// beyond it, which the function must check. It does nothing where `global` is empty. It may be
-  /// called again after From(0), with other arguments.
+  /// Enqueues as many work-groups of `local` work-items, or of fewer where the kernel takes no
+  /// more, as cover `global`; the last ones may reach beyond it, which the function must check. It
+  /// does nothing where `global` is empty. It may be called again after From(0), with other
+  /// arguments.
   Status Enqueue(const Range& global, const Range& local);
+  /// The same for a function whose work-items of a group work together: there are as many as said.
+  /// Errors: kUnsupported, the kernel takes fewer.
+  Status EnqueueTogether(const Range& global, const Range& local);
   /// Continues with the argument at `index`; earlier ones keep their values.
   Launch& From(cl_uint index);
 
@@ -169,6 +177,7 @@ class Launch {
  private:
   void Set(const void* value, size_t bytes);
   void Place(const BufferPlace& place, size_t element_bytes, int64_t start = 0);
+  Status EnqueueGroups(const Range& global, const Range& local);
 
   const KernelCall& call_;
   CommandQueue& queue_;

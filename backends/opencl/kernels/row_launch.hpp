@@ -104,7 +104,7 @@ inline Status EnqueueRows(const KernelCall& call, Launch& launch, size_t rows, i
   auto& queue = *static_cast<CommandQueue*>(call.queue);
   const auto items = static_cast<size_t>(RowGroup(&queue.device(), count));
   if (items == 1 || queue.group() != nullptr) return launch.Enqueue(rows, kSmallGroup);
-  return launch.Enqueue(rows * items, items);
+  return launch.EnqueueTogether(rows * items, items);
 }
 
 /// Says how kernels that work by rows (FindRowPart in prelude.cl) are launched on a call's device.

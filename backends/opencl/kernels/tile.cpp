@@ -45,6 +45,7 @@ Status EnqueueTile(Launch& launch, const TileLaunch& how) {
   launch.Value(how.parameters);
   if (how.shape->IsLocal()) {
     launch.Local(static_cast<size_t>(how.shape->local_floats()) * sizeof(float));
+    return launch.EnqueueTogether(how.global, how.local);
   }
   return launch.Enqueue(how.global, how.local);
 }
