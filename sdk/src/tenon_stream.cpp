@@ -21,6 +21,7 @@ using tenon::OkStatus;
 using tenon::Status;
 using tenon::StatusCode;
 using tenon::sdk::NullArgument;
+using tenon::sdk::Overlap;
 using tenon::sdk::Report;
 
 constexpr uint64_t kDefaultDeviceTimeout = 10'000'000'000;
@@ -74,8 +75,40 @@ Status CheckAddress(const tenon::ProgramView& program, const tenon::PortInfo& po
   return OkStatus();
 }
 
+/// What one submit uses of a port's memory, or a batch of `rows` rows (0: no batch).
+size_t BytesOf(const tenon::ProgramView& program, const tenon::PortInfo& port, size_t rows) {
+  const tenon::TensorInfo tensor = program.tensor(port.tensor);
+  const auto bytes = static_cast<size_t>(program.storage(tensor.storage).bytes);
+  if (rows == 0 || tensor.dims.size() == 0 || tensor.dims[0] < 1) return bytes;
+  const size_t row = bytes / static_cast<size_t>(tensor.dims[0]);
+  return row != 0 && rows > SIZE_MAX / row ? SIZE_MAX : rows * row;
+}
+
+/// That no output lies over an input, which stages read when others write already, or over another
+/// output.
+Status CheckApart(const tenon::ProgramView& program, const void* const* inputs,
+                  void* const* outputs, size_t rows) {
+  for (size_t i = 0; i < program.output_count(); ++i) {
+    const tenon_memory output = {outputs[i], BytesOf(program, program.output(i), rows)};
+    bool overlaps = false;
+    for (size_t k = 0; k < program.input_count(); ++k) {
+      overlaps |=
+          Overlap(output, {const_cast<void*>(inputs[k]), BytesOf(program, program.input(k), rows)});
+    }
+    for (size_t k = 0; k < i; ++k) {
+      overlaps |= Overlap(output, {outputs[k], BytesOf(program, program.output(k), rows)});
+    }
+    if (overlaps) {
+      return Status(StatusCode::kInvalidArgument,
+                    "memory for the output '{s}' overlaps that of another port")
+          .About(program.output(i).name);
+    }
+  }
+  return OkStatus();
+}
+
 Status CheckAddresses(const tenon::ProgramView& program, const void* const* inputs,
-                      void* const* outputs) {
+                      void* const* outputs, size_t rows) {
   if (inputs == nullptr && program.input_count() > 0) return NullArgument("inputs");
   if (outputs == nullptr && program.output_count() > 0) return NullArgument("outputs");
   for (size_t i = 0; i < program.input_count(); ++i) {
@@ -84,7 +117,7 @@ Status CheckAddresses(const tenon::ProgramView& program, const void* const* inpu
   for (size_t i = 0; i < program.output_count(); ++i) {
     TENON_RETURN_IF_ERROR(CheckAddress(program, program.output(i), outputs[i]));
   }
-  return OkStatus();
+  return CheckApart(program, inputs, outputs, rows);
 }
 
 /// That the stream is there, and its threads too.
@@ -146,7 +179,9 @@ tenon_status tenon_stream_submit(tenon_stream* stream, const void* const* inputs
                                  tenon_error* error) {
   Status status = CheckStream(stream);
   if (status.ok() && ticket == nullptr) status = NullArgument("ticket");
-  if (status.ok()) status = CheckAddresses(stream->plan->loaded.program(), inputs, outputs);
+  if (status.ok()) {
+    status = CheckAddresses(stream->plan->loaded.program(), inputs, outputs, /*rows=*/0);
+  }
   if (!status.ok()) return Report(status, error);
   return Report(
       stream->stream.stream().Submit(inputs, outputs, tenon::DeadlineAfter(timeout_ns), ticket),
@@ -172,7 +207,9 @@ tenon_status tenon_stream_reset(tenon_stream* stream, tenon_error* error) {
 tenon_status tenon_stream_run_batch(tenon_stream* stream, size_t rows, const void* const* inputs,
                                     void* const* outputs, tenon_error* error) {
   Status status = CheckStream(stream);
-  if (status.ok()) status = CheckAddresses(stream->plan->loaded.program(), inputs, outputs);
+  if (status.ok()) {
+    status = CheckAddresses(stream->plan->loaded.program(), inputs, outputs, rows);
+  }
   tenon::StreamOutcome outcome;
   if (status.ok()) status = stream->stream.batch().Run(rows, inputs, outputs, &outcome);
   return status.ok() ? ReportOutcome(outcome, error) : Report(status, error);

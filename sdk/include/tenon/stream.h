@@ -59,11 +59,12 @@ TENON_API void tenon_stream_close(tenon_stream* stream);
 /* [host] Hands in one input. `inputs` has an address per input of the plan, `outputs` one per
  * output, each of the port's size and aligned to its element; the arrays of addresses are copied,
  * what they point to is used directly and stays valid, inputs unchanged, until the ticket is over;
- * nothing touches it later, not even a device that did not answer in time and goes on.
- * Any number of threads may submit, wait and ask for statistics at once. Where as many inputs are
- * in flight as replicas, rings and queue hold, or as many outcomes as `results` have not been
- * collected, this waits: TENON_DEADLINE_EXCEEDED after `timeout_ns` (UINT64_MAX: never), and
- * nothing was submitted. Tickets are 1, 2, 3 and so on. */
+ * nothing touches it later, not even a device that did not answer in time and goes on. An output
+ * must not overlap another, or an input (TENON_INVALID_ARGUMENT), nor what a submit before it,
+ * which is not over, uses (which nobody looks for). Any number of threads may submit, wait and ask
+ * for statistics at once. Where as many inputs are in flight as replicas, rings and queue hold, or
+ * as many outcomes as `results` have not been collected, this waits: TENON_DEADLINE_EXCEEDED after
+ * `timeout_ns` (UINT64_MAX: never), and nothing was submitted. Tickets are 1, 2, 3 and so on. */
 TENON_API TENON_NODISCARD tenon_status tenon_stream_submit(tenon_stream* stream,
                                                            const void* const* inputs,
                                                            void* const* outputs,

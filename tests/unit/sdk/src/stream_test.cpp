@@ -162,6 +162,30 @@ TEST_CASE("Streams: what is handed in is checked first") {
   CHECK(stream.Stats().submitted == 0);
 }
 
+TEST_CASE("Streams: an output that lies over another port of the same input is refused") {
+  const LoadedForTest plan(PlanOf(kSmallModel));
+  const StreamForTest stream(plan.get());
+  Job job = JobFor(plan.get(), std::vector(2, std::vector<std::byte>(128)));
+  const std::vector<const void*> inputs = {job.inputs[0].data(), job.inputs[1].data()};
+  void* const own[] = {job.outputs[0].data(), job.outputs[1].data()};
+  tenon_error error;
+  uint64_t ticket = 0;
+  const auto message = [&](void* first, void* second) {
+    void* const outputs[] = {first, second};
+    const tenon_status status =
+        tenon_stream_submit(stream.get(), inputs.data(), outputs, kMinute, &ticket, &error);
+    CHECK(status == TENON_INVALID_ARGUMENT);
+    return std::string(error.message);
+  };
+  const std::string features = "memory for the output 'features' overlaps that of another port";
+  CHECK(message(job.inputs[1].data() + 124, own[1]) == features);
+  CHECK(message(own[0], own[0]).find("overlaps that of another port") != std::string::npos);
+  void* const over[] = {own[0], job.inputs[0].data()};
+  CHECK(tenon_stream_run_batch(stream.get(), 1, inputs.data(), over, &error) ==
+        TENON_INVALID_ARGUMENT);
+  CHECK(stream.Stats().submitted == 0);
+}
+
 TEST_CASE("Streams: inputs are read in place and never written") {
   const LoadedForTest plan(PlanOf(kSmallModel));
   const StreamForTest stream(plan.get(), OptionsOf(TENON_STREAM_SEQUENTIAL, 2));
