@@ -1,84 +1,11 @@
 #include "sdk/tools/convert_options.hpp"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 
 #include "sdk/tools/backend_files.hpp"
-#include "sdk/tools/npy.hpp"
 
 namespace tenon::tool {
 namespace {
-
-std::vector<int64_t> ParseShape(const std::string& name, const std::string& text) {
-  std::vector<int64_t> shape;
-  size_t at = 0;
-  while (at <= text.size()) {
-    const size_t cross = std::min(text.find('x', at), text.size());
-    const std::string dim = text.substr(at, cross - at);
-    if (dim.empty() || dim.find_first_not_of("0123456789") != std::string::npos) {
-      Fail(kUsage, "--shape {}={}: give sizes with an x between them, as 1x3x224x224", name, text);
-    }
-    if (dim.size() > 9) Fail(kUsage, "--shape {}={}: {} is too large a size", name, text, dim);
-    shape.push_back(std::stoll(dim));
-    at = cross + 1;
-  }
-  return shape;
-}
-
-ConvertRequest::Constant ReadFrozen(const std::string& file) {
-  NpyArray array = ReadNpy(file);
-  if (array.shape.size() > TENON_MAX_RANK) {
-    Fail(kInputRefused, "'{}' has rank {}: {} at most", file, array.shape.size(), TENON_MAX_RANK);
-  }
-  return {tenon_dtype_name(array.dtype), std::move(array.shape), std::move(array.bytes)};
-}
-
-ConvertRequest::Order OrderOf(const std::string& name) {
-  if (name == "source") return ConvertRequest::Order::kSource;
-  if (name == "random") return ConvertRequest::Order::kRandom;
-  return ConvertRequest::Order::kSearch;
-}
-
-ConvertRequest::Objective ObjectiveOf(const std::string& name) {
-  if (name == "memory") return ConvertRequest::Objective::kMemory;
-  if (name == "throughput") return ConvertRequest::Objective::kThroughput;
-  return ConvertRequest::Objective::kLatency;
-}
-
-/// "auto", which is 0, or a number of buffers.
-int32_t ChannelDepth(const std::string& text) {
-  if (text == "auto") return 0;
-  constexpr size_t kMostDigits = 3;
-  const bool is_number = !text.empty() && text.size() <= kMostDigits &&
-                         text.find_first_not_of("0123456789") == std::string::npos &&
-                         std::stoi(text) > 0;
-  if (!is_number) Fail(kUsage, "--channels wants 'auto' or a number of buffers, not '{}'", text);
-  return std::stoi(text);
-}
-
-void ApplyMappingOptions(const ConvertCommand& options, ConvertRequest& request) {
-  request.mapping.optimal = options.mapping == "optimal";
-  request.mapping.table_in_pipelines = options.mapping == "table";
-  request.mapping.aggregate = options.aggregate == "on";
-  request.parallel.fuse_branches = options.fuse_branches == "auto";
-  request.parallel.channel_depth = ChannelDepth(options.channels);
-  request.parallel.balance = options.balance == "auto";
-  const auto record = [&](const char* name, const std::string& value) {
-    request.recorded.emplace_back(name, value);
-  };
-  for (const std::string& pins : request.mapping.pins) record("map", pins);
-  record("mapping", options.mapping);
-  record("fallback", request.mapping.fallback ? "on" : "off");
-  record("aggregate", options.aggregate);
-  record("fuse-branches", options.fuse_branches);
-  record("parallel", request.parallel.mode);
-  record("threads", std::to_string(request.parallel.threads));
-  if (request.parallel.rows_per_call > 0) {
-    record("rows_per_call", std::to_string(request.parallel.rows_per_call));
-  }
-  record("channels", options.channels);
-  record("balance", options.balance);
-}
 
 void AddMeasureOptions(CLI::App& command, ConvertCommand& options) {
   const CLI::Validator not_empty(
@@ -192,103 +119,8 @@ void AddMappingOptions(CLI::App& command, ConvertCommand& options) {
       ->group(kGroup);
 }
 
-}  // namespace
-
-ConvertRequest ToRequest(const ConvertCommand& options) {
-  ConvertRequest request = options.request;
-  const auto record = [&](const char* name, std::string value) {
-    request.recorded.emplace_back(name, std::move(value));
-  };
-  for (const std::string& argument : options.memory_limits) {
-    const auto [space, bytes] = SplitAssignment(argument, "--memory-limit");
-    if (!request.memory_limits.emplace(space, ParseBytes(bytes, "--memory-limit")).second) {
-      Fail(kUsage, "--memory-limit {} is given twice", space);
-    }
-    record("memory-limit", argument);
-  }
-  if (!options.max_memory.empty()) {  // not recorded: it changes no plan
-    request.max_memory = ParseBytes(options.max_memory, "--max-memory");
-    if (request.max_memory == 0) Fail(kUsage, "--max-memory wants 1 byte or more");
-  }
-  if (request.batch != 0) record("batch", std::to_string(request.batch));
-  for (const std::string& argument : options.shapes) {
-    const auto [name, shape] = SplitLastAssignment(argument, "--shape");
-    if (!request.shapes.emplace(name, ParseShape(name, shape)).second) {
-      Fail(kUsage, "--shape {} is given twice", name);
-    }
-    record("shape", argument);
-  }
-  for (const std::string& argument : options.freeze) {
-    const auto [name, file] = SplitFileAssignment(argument, "--freeze");
-    if (!request.freeze.emplace(name, ReadFrozen(file)).second) {
-      Fail(kUsage, "--freeze {} is given twice", name);
-    }
-    // The file's path would make equal plans differ from machine to machine.
-    record("freeze", name);
-  }
-  for (const std::string& argument : options.states) {
-    request.states.push_back(SplitAssignment(argument, "--state"));
-    record("state", argument);
-  }
-  request.fuse = options.fuse == "on";
-  record("fuse", options.fuse);
-  for (const std::string& argument : options.input_formats) {
-    request.input_formats.push_back(SplitAssignment(argument, "--input-format"));
-    record("input-format", argument);
-  }
-  for (const std::string& argument : options.output_formats) {
-    request.output_formats.push_back(SplitAssignment(argument, "--output-format"));
-    record("output-format", argument);
-  }
-  for (const std::string& argument : options.input_from) {
-    request.input_from.push_back(SplitLastAssignment(argument, "--input-from"));
-    record("input-from", argument);
-  }
-  if (request.align_corners != ConvertRequest{}.align_corners) {
-    record("align-corners", request.align_corners);
-  }
-  record("weights", request.weights);
-  request.order = OrderOf(options.order);
-  request.order_budget = options.order_budget;
-  request.key_nodes = options.key_nodes == "on";
-  request.split = options.split == "auto";
-  request.memory_program = options.memory_program != "off";
-  request.force_memory_program = options.memory_program == "force";
-  request.objective = ObjectiveOf(options.objective);
-  ApplyMappingOptions(options, request);
-  ApplyQuantizeOptions(options.quantize, request);
-  record("order", options.order);
-  if (options.order == "measured") {
-    // Not the command itself: it names machines and people.
-    record("target", options.target.command.empty() ? "here" : "command");
-    record("measure-orders", std::to_string(request.measured.orders));
-  }
-  record("order-budget", std::to_string(options.order_budget));
-  record("key-nodes", options.key_nodes);
-  // Only where it is not the default: plans made before it was an option stay the same.
-  if (request.subgraph_ops != ConvertRequest{}.subgraph_ops) {
-    record("subgraph-ops", std::to_string(request.subgraph_ops));
-  }
-  if (request.order_target_ms > 0) {
-    record("order-target", fmt::format("{}", request.order_target_ms));
-  }
-  // As for frozen inputs: that there was one, not where.
-  if (!request.profile.empty()) record("profile", "given");
-  record("split", options.split);
-  if (options.memory_program != "auto") record("memory-program", options.memory_program);
-  if (request.relax_limit) record("relax-limit", "yes");
-  if (request.time_limit_seconds > 0) {
-    record("time-limit", fmt::format("{}", request.time_limit_seconds));
-  }
-  record("objective", options.objective);
-  if (request.most_slowdown > 0) {
-    record("most-slowdown", fmt::format("{}", request.most_slowdown));
-  }
-  record("seed", std::to_string(request.seed));
-  return request;
-}
-
-void AddConvertOptions(CLI::App& command, ConvertCommand& options) {
+/// The model, what to write, and the board.
+void AddFiles(CLI::App& command, ConvertCommand& options) {
   command.add_option("MODEL", options.request.model, "Model file (.onnx, .tflite, .prototxt)")
       ->required();
   command.add_option("--caffemodel", options.request.caffemodel,
@@ -302,7 +134,6 @@ void AddConvertOptions(CLI::App& command, ConvertCommand& options) {
   command
       .add_option("--board", options.request.board, "A board's name (see 'tenon boards') or file")
       ->required();
-
   command
       .add_option(
           "--emit", options.emit,
@@ -311,17 +142,21 @@ void AddConvertOptions(CLI::App& command, ConvertCommand& options) {
           "the assembler")
       ->check(CLI::IsMember({"plan", "c"}))
       ->capture_default_str();
+}
 
+/// About the shapes of inputs, and what is known of them.
+void AddShapeOptions(CLI::App& command, ConvertCommand& options) {
+  constexpr const char* kGroup = "Shapes";
   command
       .add_option("--batch", options.request.batch, "Value of a free first dimension of the inputs")
       ->check(AtLeast(1))
-      ->group("Shapes");
+      ->group(kGroup);
   command.add_option("--shape", options.shapes, "NAME=1x3x224x224: shape of an input")
       ->allow_extra_args(false)
-      ->group("Shapes");
+      ->group(kGroup);
   command.add_option("--freeze", options.freeze, "NAME=FILE.npy: makes an input a constant")
       ->allow_extra_args(false)
-      ->group("Shapes");
+      ->group(kGroup);
   command
       .add_option("--align-corners", options.request.align_corners,
                   "ONNX's Resize with align_corners and a scale that gives no whole size: the last "
@@ -329,95 +164,83 @@ void AddConvertOptions(CLI::App& command, ConvertCommand& options) {
                   "OpenVINO and PyTorch do")
       ->check(CLI::IsMember({"scales", "sizes"}))
       ->capture_default_str()
-      ->group("Shapes");
+      ->group(kGroup);
   command
       .add_option("--state", options.states,
                   "OUTPUT=INPUT: the input finds what the output held in the run before, zeros in "
                   "the first; the plan keeps it and has neither as a port")
       ->allow_extra_args(false)
-      ->group("Shapes");
+      ->group(kGroup);
+}
+
+/// About limits of memory, and what to do about them.
+void AddMemoryOptions(CLI::App& command, ConvertCommand& options) {
+  constexpr const char* kGroup = "Memory";
   command
       .add_option("--memory-limit", options.memory_limits,
                   "SPACE=BYTES (K, M, G): hard limit, instead of the board's")
       ->allow_extra_args(false)
-      ->group("Memory");
+      ->group(kGroup);
   command
       .add_option("--input-from", options.input_from,
                   "NAME=memory: an input lies in memory of the firmware's own, which runs only "
                   "read; NAME=rows:N: the firmware may hand it in, N rows at a time. The plan has "
                   "an arena for it alone")
       ->allow_extra_args(false)
-      ->group("Memory");
+      ->group(kGroup);
   command
       .add_option(
           "--max-memory", options.max_memory,
           "BYTES (K, M, G) that the model's constants, those computed from others among "
           "them, may take during conversion; without it 256M and 16 times the model's files")
-      ->group("Memory");
+      ->group(kGroup);
   command
       .add_option("--split", options.split,
                   "Split ops and chains of ops that do not fit the board's memory, or refuse them")
       ->check(CLI::IsMember({"auto", "off"}))
       ->capture_default_str()
-      ->group("Memory");
+      ->group(kGroup);
   command
       .add_option("--memory-program", options.memory_program,
                   "Where memory is short, run ops again and move tensors between memories: where "
                   "that is fastest (auto), never (off), or even where splitting is faster (force)")
       ->check(CLI::IsMember({"auto", "off", "force"}))
       ->capture_default_str()
-      ->group("Memory");
+      ->group(kGroup);
+  command
+      .add_flag("--relax-limit", options.request.relax_limit,
+                "Raise a limit that cannot be met, step by step, instead of refusing the model")
+      ->group(kGroup);
+}
+
+/// About what the searches look for, and how long.
+void AddMethodOptions(CLI::App& command, ConvertCommand& options) {
+  constexpr const char* kGroup = "Methods";
   command
       .add_option("--time-limit", options.request.time_limit_seconds,
                   "Seconds after which searches settle for the best that they have; 0: none, so "
                   "that plans are the same on every machine")
       ->check(AtLeast(0))
-      ->group("Methods");
-  command
-      .add_flag("--relax-limit", options.request.relax_limit,
-                "Raise a limit that cannot be met, step by step, instead of refusing the model")
-      ->group("Memory");
+      ->group(kGroup);
   command
       .add_option("--objective", options.objective,
                   "Least predicted time of one inference, most inferences a second for a stream of "
                   "inputs, or the smallest arena at the price of time")
       ->check(CLI::IsMember({"latency", "throughput", "memory"}))
       ->capture_default_str()
-      ->group("Methods");
+      ->group(kGroup);
   command
       .add_option("--most-slowdown", options.request.most_slowdown,
                   "With --objective=memory: the smallest arena at no more than so many times the "
                   "predicted time of the model unsplit (1.3, say)")
       ->check(CLI::Range(1.0, 1000.0))
-      ->group("Methods");
+      ->group(kGroup);
   command.add_option("--profile", options.request.profile, "Measured costs, by 'tenon profile'")
-      ->group("Methods");
+      ->group(kGroup);
   command.add_option("--fuse", options.fuse, "Fuse batch norms, activations, additions, pads")
       ->check(CLI::IsMember({"on", "off"}))
       ->capture_default_str()
-      ->group("Methods");
-  command
-      .add_option("--input-format", options.input_formats,
-                  "NAME=u8,nhwc,mean=M,scale=S: an input as a device delivers it (u8, i8 or f32; "
-                  "nhwc or nchw), of which the model takes (x - mean) * scale; a number for each "
-                  "channel as M:M:M. The first convolution reads it as it is where it can")
-      ->allow_extra_args(false)
-      ->group("Numbers");
-  command
-      .add_option(
-          "--output-format", options.output_formats,
-          "NAME=nhwc or NAME=nchw: an output's images with channels last or first, whatever "
-          "the model has; costs nothing where the last op computes in that layout")
-      ->allow_extra_args(false)
-      ->group("Numbers");
-  command
-      .add_option("--weights", options.request.weights,
-                  "How the plan stores weights of convolutions and matrix products in f32: as the "
-                  "model does, as f32, or in fewer bits (int8: with a scale for each output "
-                  "channel); they compute in f32 all the same")
-      ->check(CLI::IsMember({"model", "f32", "f16", "int8"}))
-      ->capture_default_str()
-      ->group("Numbers");
+      ->group(kGroup);
   command
       .add_option(
           "--order", options.order,
@@ -425,53 +248,96 @@ void AddConvertOptions(CLI::App& command, ConvertCommand& options) {
           "several the one that runs fastest on the target")
       ->check(CLI::IsMember({"source", "search", "random", "measured"}))
       ->capture_default_str()
-      ->group("Methods");
+      ->group(kGroup);
   command
       .add_option("--order-budget", options.order_budget,
                   "Work of the search: about two microseconds each, the same on every machine")
       ->check(AtLeast(0))
       ->capture_default_str()
-      ->group("Methods");
+      ->group(kGroup);
   command
       .add_option("--order-target", options.request.order_target_ms,
                   "Stop the search at the first order predicted to take at most so many ms")
       ->check(AtLeast(0))
-      ->group("Methods");
+      ->group(kGroup);
   command
       .add_option("--key-nodes", options.key_nodes,
                   "Cut the graph at nodes that all paths go through, and search part by part")
       ->check(CLI::IsMember({"on", "off"}))
       ->capture_default_str()
-      ->group("Methods");
+      ->group(kGroup);
   command
       .add_option("--subgraph-ops", options.request.subgraph_ops,
                   "Parts between such nodes have at least so many ops: in larger ones the search "
                   "sees more orders, and takes longer")
       ->check(AtLeast(1))
       ->capture_default_str()
-      ->group("Methods");
-  AddMappingOptions(command, options);
-  AddQuantizeOptions(command, options.quantize);
-  AddMeasureOptions(command, options);
+      ->group(kGroup);
   command.add_option("--seed", options.request.seed, "Of what is left to chance in searches")
       ->capture_default_str()
-      ->group("Methods");
-  command.add_option("--json", options.json, "Write every decision there")->group("Reports");
+      ->group(kGroup);
+}
+
+/// About the numbers that ports and weights are.
+void AddNumberOptions(CLI::App& command, ConvertCommand& options) {
+  constexpr const char* kGroup = "Numbers";
+  command
+      .add_option("--input-format", options.input_formats,
+                  "NAME=u8,nhwc,mean=M,scale=S: an input as a device delivers it (u8, i8 or f32; "
+                  "nhwc or nchw), of which the model takes (x - mean) * scale; a number for each "
+                  "channel as M:M:M. The first convolution reads it as it is where it can")
+      ->allow_extra_args(false)
+      ->group(kGroup);
+  command
+      .add_option(
+          "--output-format", options.output_formats,
+          "NAME=nhwc or NAME=nchw: an output's images with channels last or first, whatever "
+          "the model has; costs nothing where the last op computes in that layout")
+      ->allow_extra_args(false)
+      ->group(kGroup);
+  command
+      .add_option("--weights", options.request.weights,
+                  "How the plan stores weights of convolutions and matrix products in f32: as the "
+                  "model does, as f32, or in fewer bits (int8: with a scale for each output "
+                  "channel); they compute in f32 all the same")
+      ->check(CLI::IsMember({"model", "f32", "f16", "int8"}))
+      ->capture_default_str()
+      ->group(kGroup);
+}
+
+/// About what is told of the plan.
+void AddReportOptions(CLI::App& command, ConvertCommand& options) {
+  constexpr const char* kGroup = "Reports";
+  command.add_option("--json", options.json, "Write every decision there")->group(kGroup);
   command
       .add_option(
           "--report", options.report,
           "Write the page of 'tenon report' there (.html): timeline, memory, why each op is "
           "where it is")
-      ->group("Reports");
+      ->group(kGroup);
   command
       .add_option("--decisions", options.decisions,
                   "Record the decisions behind the plan's last section, for 'tenon explain' and "
                   "'tenon report'; never with --emit=c")
       ->check(CLI::IsMember({"on", "off"}))
       ->capture_default_str()
-      ->group("Reports");
-  command.add_flag("-v", options.verbose, "Print passes and the final graph")->group("Reports");
-  command.add_flag("-q", options.quiet, "Print nothing but errors")->group("Reports");
+      ->group(kGroup);
+  command.add_flag("-v", options.verbose, "Print passes and the final graph")->group(kGroup);
+  command.add_flag("-q", options.quiet, "Print nothing but errors")->group(kGroup);
+}
+
+}  // namespace
+
+void AddConvertOptions(CLI::App& command, ConvertCommand& options) {
+  AddFiles(command, options);
+  AddShapeOptions(command, options);
+  AddMemoryOptions(command, options);
+  AddMethodOptions(command, options);
+  AddNumberOptions(command, options);
+  AddMappingOptions(command, options);
+  AddQuantizeOptions(command, options.quantize);
+  AddMeasureOptions(command, options);
+  AddReportOptions(command, options);
 }
 
 }  // namespace tenon::tool
