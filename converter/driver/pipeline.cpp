@@ -350,6 +350,44 @@ Status TakeOutside(const ConvertOptions& options, Graph& graph, CompileOptions& 
   return {};
 }
 
+EmitOptions EmitOptionsOf(const ConvertOptions& options, const ParallelReport& parallel) {
+  const Board& board = options.board;
+  EmitOptions emit;
+  emit.board = board.name;
+  emit.board_fingerprint = board.fingerprint;
+  emit.memory_space = board.ArenaSpace()->name;
+  emit.constants_space = ConstantsSpace(board).name;
+  emit.section_alignment = board.ArenaSpace()->alignment_bytes;
+  if (AcceleratorUnit(board) != nullptr) emit.arena_alignment = emit.section_alignment;
+  emit.options = options.recorded;
+  RecordChoice(parallel, emit.options);
+  return emit;
+}
+
+/// Tells of the plan's ops where they run, and takes over what the searches have to tell.
+void ReportPrograms(const ConvertOptions& options, ProgramsOfPlan made, Conversion& conversion) {
+  Compiled& compiled = made.fitted.compiled;
+  conversion.parallel = made.parallel.report;
+  conversion.graph_text = PrintGraph(compiled.graph);
+  conversion.ops_executed = compiled.arena.steps.size();
+  for (const OpId id : compiled.arena.steps) {
+    const Op& op = compiled.graph.op(id);
+    ++conversion.ops_by_backend[op.backend];
+    ++conversion.kinds_by_backend[op.backend][GetOpRow(op.kind).name];
+  }
+  if (const Unit* unit = AcceleratorUnit(options.board)) {
+    conversion.not_accelerated = OpsBeside(compiled, *unit, made.fitted.only_unit);
+  }
+  conversion.passes.insert(conversion.passes.end(), compiled.passes.begin(), compiled.passes.end());
+  compiled.memory.packed_bytes = PackedBytes(compiled.graph);
+  static_cast<CompileReport&>(conversion) = std::move(compiled);
+  conversion.op_splits = std::move(made.fitted.ops);
+  conversion.chain_splits = std::move(made.fitted.chains);
+  conversion.lean_kernels = made.fitted.lean;
+  conversion.only_unit = std::move(made.fitted.only_unit);
+  conversion.codes = std::move(made.codes);
+}
+
 Result<Conversion> ConvertWithin(Graph graph, const ConvertOptions& options) {
   const auto progress = [&](const char* phase, int index) {
     if (options.progress) options.progress(phase, index, 4);
@@ -380,54 +418,21 @@ Result<Conversion> ConvertWithin(Graph graph, const ConvertOptions& options) {
   }
   ProgramsOfPlan made;
   TENON_RETURN_IF_ERROR(MakePrograms(graph, options, compile, made));
-  Fitted& fitted = made.fitted;
-  Compiled& compiled = fitted.compiled;
-  const ParallelPrograms& parallel = made.parallel;
   if (!options.input_from.empty() && made.programs.size() > 1) {
     return UsageError("--input-from is for plans of one program: leave out --parallel");
   }
 
   progress("writing", 3);
-  EmitOptions emit;
-  emit.board = options.board.name;
-  emit.board_fingerprint = options.board.fingerprint;
-  emit.memory_space = options.board.ArenaSpace()->name;
-  emit.constants_space = ConstantsSpace(options.board).name;
-  emit.section_alignment = options.board.ArenaSpace()->alignment_bytes;
-  if (AcceleratorUnit(options.board) != nullptr) emit.arena_alignment = emit.section_alignment;
-  emit.options = options.recorded;
-  RecordChoice(parallel.report, emit.options);
   TENON_RETURN_IF_ERROR(CheckTogether(made.programs, options.board));
-  TENON_ASSIGN_OR_RETURN(conversion.plan, EmitPlan(made.programs, emit));
-  conversion.parallel = parallel.report;
-  conversion.graph_text = PrintGraph(compiled.graph);
-  conversion.ops_executed = compiled.arena.steps.size();
-  for (const OpId id : compiled.arena.steps) {
-    const Op& op = compiled.graph.op(id);
-    ++conversion.ops_by_backend[op.backend];
-    ++conversion.kinds_by_backend[op.backend][GetOpRow(op.kind).name];
-  }
-  if (const Unit* unit = AcceleratorUnit(options.board)) {
-    conversion.not_accelerated = OpsBeside(compiled, *unit, fitted.only_unit);
-  }
-  conversion.passes.insert(conversion.passes.end(), compiled.passes.begin(), compiled.passes.end());
-  compiled.memory.packed_bytes = PackedBytes(compiled.graph);
-  static_cast<CompileReport&>(conversion) = std::move(compiled);
-  conversion.op_splits = std::move(fitted.ops);
-  conversion.chain_splits = std::move(fitted.chains);
+  TENON_ASSIGN_OR_RETURN(conversion.plan,
+                         EmitPlan(made.programs, EmitOptionsOf(options, made.parallel.report)));
+  ReportPrograms(options, std::move(made), conversion);
   ReportLeastPatched(graph, compile.arena.outside, conversion);
-  conversion.lean_kernels = fitted.lean;
-  conversion.only_unit = std::move(fitted.only_unit);
-  conversion.codes = std::move(made.codes);
 
   progress("checking", 4);
   TENON_ASSIGN_OR_RETURN(conversion.memory.constants_bytes, CheckEmitted(conversion.plan));
   return conversion;
 }
-
-}  // namespace
-
-namespace {
 
 /// What a search found too little memory for might have fitted with more time.
 Error CutShort(Error error) {

@@ -12,6 +12,7 @@
 
 #include "converter/import/import_graph.hpp"
 #include "converter/ir/graph.hpp"
+#include "converter/ir/shapes.hpp"
 #include "converter/status.hpp"
 
 namespace tenon::converter::phases {
@@ -49,20 +50,14 @@ template <typename Node>
 Result<TensorId> SpreadTaps(Node& node, TensorId w, int32_t axis, const Extent& e) {
   if (e.dilation > 1 && e.taps > 1) {
     const Shape shape = node.ShapeOf(w);
-    std::vector<int64_t> dims(shape.dims, shape.dims + shape.rank);
+    std::vector<int64_t> dims = DimsOf(shape);
     dims.insert(dims.begin() + axis + 1, 1);
     TENON_ASSIGN_OR_RETURN(w, node.Reshape(w, dims));
     TENON_ASSIGN_OR_RETURN(w, PadEnd(node, w, axis + 1, e.dilation - 1));
     dims.erase(dims.begin() + axis + 1);
     dims[static_cast<size_t>(axis)] = e.taps * e.dilation;
     TENON_ASSIGN_OR_RETURN(w, node.Reshape(w, dims));
-    SliceAttributes slice;
-    slice.rank = node.ShapeOf(w).rank;
-    for (int32_t i = 0; i < slice.rank; ++i) {
-      slice.sizes[i] = static_cast<int32_t>(i == axis ? e.kernel : dims[static_cast<size_t>(i)]);
-      slice.steps[i] = 1;
-    }
-    TENON_ASSIGN_OR_RETURN(w, node.Slice(w, slice));
+    TENON_ASSIGN_OR_RETURN(w, node.Slice(w, SliceAlong(node.ShapeOf(w), axis, 0, e.kernel)));
   }
   return PadEnd(node, w, axis, e.PhaseTaps() * e.stride - e.kernel);
 }

@@ -8,6 +8,7 @@
 #include "converter/import/conv_phases.hpp"
 #include "converter/import/import_graph.hpp"
 #include "converter/ir/graph.hpp"
+#include "converter/ir/shapes.hpp"
 #include "converter/status.hpp"
 
 namespace tenon::converter::volumes {
@@ -20,23 +21,6 @@ struct DepthWindow {
   int32_t end = 0;
 };
 
-/// x along `axis`: `size` elements from `begin` on, each `step` (which may be negative) further.
-template <typename Node>
-Result<TensorId> TakeAlong(Node& node, TensorId x, int32_t axis, int32_t begin, int32_t size,
-                           int32_t step) {
-  const Shape shape = node.ShapeOf(x);
-  SliceAttributes slice;
-  slice.rank = shape.rank;
-  for (int32_t i = 0; i < shape.rank; ++i) {
-    slice.sizes[i] = shape[i];
-    slice.steps[i] = 1;
-  }
-  slice.begins[axis] = begin;
-  slice.sizes[axis] = size;
-  slice.steps[axis] = step;
-  return node.Slice(x, slice);
-}
-
 /// The weights of each tap of the depth, [M, C, H, W], of w [M, C, D, H, W].
 template <typename Node>
 Result<std::vector<TensorId>> DepthTaps(Node& node, TensorId w) {
@@ -44,7 +28,7 @@ Result<std::vector<TensorId>> DepthTaps(Node& node, TensorId w) {
   std::vector<TensorId> taps(static_cast<size_t>(shape[2]));
   for (size_t tap = 0; tap < taps.size(); ++tap) {
     TENON_ASSIGN_OR_RETURN(const TensorId one,
-                           TakeAlong(node, w, 2, static_cast<int32_t>(tap), 1, 1));
+                           node.Slice(w, SliceAlong(shape, 2, static_cast<int64_t>(tap), 1)));
     TENON_ASSIGN_OR_RETURN(taps[tap], node.Reshape(one, {shape[0], shape[1], shape[3], shape[4]}));
   }
   return taps;
@@ -72,7 +56,8 @@ Result<TensorId> ConvolveVolume(Node& node, TensorId x, const std::vector<Tensor
   for (size_t tap = 0; tap < taps.size(); ++tap) {
     TENON_ASSIGN_OR_RETURN(
         const TensorId seen,
-        TakeAlong(node, x, 1, static_cast<int32_t>(tap) * depth.dilation, places, depth.stride));
+        node.Slice(x, SliceAlong(shape, 1, static_cast<int64_t>(tap) * depth.dilation, places,
+                                 depth.stride)));
     TENON_ASSIGN_OR_RETURN(
         const TensorId images,
         node.Reshape(seen, {int64_t{shape[0]} * places, shape[2], shape[3], shape[4]}));
@@ -106,8 +91,9 @@ Result<TensorId> DepthPhase(Node& node, TensorId x, TensorId w, TensorId bias,
   const auto count = static_cast<int32_t>(e.depth.PhaseTaps());
   const auto stride = static_cast<int32_t>(e.depth.stride);
   const int32_t last = phase + stride * (count - 1);
-  TENON_ASSIGN_OR_RETURN(const TensorId reversed,
-                         TakeAlong(node, w, 2, last, count, count == 1 ? 1 : -stride));
+  TENON_ASSIGN_OR_RETURN(
+      const TensorId reversed,
+      node.Slice(w, SliceAlong(node.ShapeOf(w), 2, last, count, count == 1 ? 1 : -stride)));
   TENON_ASSIGN_OR_RETURN(std::vector<TensorId> taps, DepthTaps(node, reversed));
   for (TensorId& tap : taps) {
     TENON_ASSIGN_OR_RETURN(
@@ -154,8 +140,8 @@ Result<TensorId> ConvolveTransposedVolume(Node& node, TensorId x, TensorId w, Te
         parts[phase], DepthPhase(node, x, w, bias, e, static_cast<int32_t>(phase), attributes));
   }
   TENON_ASSIGN_OR_RETURN(TensorId y, InterleavedPhases(node, parts));
-  TENON_ASSIGN_OR_RETURN(y, TakeAlong(node, y, 1, static_cast<int32_t>(e.depth.before),
-                                      static_cast<int32_t>(e.depth.output), 1));
+  TENON_ASSIGN_OR_RETURN(
+      y, node.Slice(y, SliceAlong(node.ShapeOf(y), 1, e.depth.before, e.depth.output)));
   const Shape all = node.ShapeOf(y);
   TENON_ASSIGN_OR_RETURN(y, node.Reshape(y, {int64_t{all[0]} * all[1], all[2], all[3], all[4]}));
   TENON_ASSIGN_OR_RETURN(const phases::JoinedPhases joined,

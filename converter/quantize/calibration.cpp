@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "converter/ir/elements.hpp"
+#include "converter/ir/shapes.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -54,8 +55,6 @@ bool IsOfInput(const std::string& array, const std::string& input) {
 std::string Describe(DType dtype, const std::vector<int64_t>& shape) {
   return fmt::format("{}[{}]", DTypeName(dtype), fmt::join(shape, ","));
 }
-
-std::vector<int64_t> DimsOf(const Shape& shape) { return {shape.dims, shape.dims + shape.rank}; }
 
 }  // namespace
 

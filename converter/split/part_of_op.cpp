@@ -2,20 +2,12 @@
 
 #include <cstring>
 
+#include "converter/ir/shapes.hpp"
+
 namespace tenon::converter {
 namespace {
 
 /// Returns the range of the whole tensor; the rule refuses steps of 0.
-SliceAttributes WholeSlice(const Shape& shape) {
-  SliceAttributes attributes;
-  attributes.rank = shape.rank;
-  for (int32_t i = 0; i < shape.rank; ++i) {
-    attributes.sizes[i] = shape[i];
-    attributes.steps[i] = 1;
-  }
-  return attributes;
-}
-
 bool HasUnitSteps(const SliceAttributes& attributes) {
   for (int32_t i = 0; i < attributes.rank; ++i) {
     if (attributes.steps[i] != 1) return false;

@@ -107,14 +107,13 @@ std::string HowToMake(const std::string& name, const WantedArray* wanted) {
                      dims);
 }
 
-}  // namespace
+/// The dictionary of a file's header, and where its data begins.
+struct NpyHeader {
+  std::string_view text;
+  size_t data = 0;
+};
 
-NpyArray ReadNpy(const std::filesystem::path& path, const WantedArray* wanted) {
-  const std::string name = path.string();
-  std::ifstream file = OpenToRead(path);
-  const std::string content((std::istreambuf_iterator<char>(file)),
-                            std::istreambuf_iterator<char>());
-  const std::string_view text = content;
+NpyHeader HeaderOf(std::string_view text, const std::string& name, const WantedArray* wanted) {
   if (text.size() < 10 || text.substr(0, 6) != kMagic) {
     Fail(kInputRefused, "{}: not a .npy file: make one with {}", name, HowToMake(name, wanted));
   }
@@ -127,8 +126,19 @@ NpyArray ReadNpy(const std::filesystem::path& path, const WantedArray* wanted) {
   const size_t length = long_header ? byte(8) | byte(9) << 8 | byte(10) << 16 | byte(11) << 24
                                     : byte(8) | byte(9) << 8;
   if (length > text.size() - start) Fail(kInputRefused, "'{}' is cut off in its header", name);
-  const std::string_view header = text.substr(start, length);
+  return {text.substr(start, length), start + length};
+}
 
+tenon_dtype DTypeOf(std::string_view code, const std::string& name) {
+  for (const DTypeCode& entry : kCodes) {
+    if (entry.code == code) return entry.dtype;
+  }
+  Fail(kInputRefused, "'{}' has elements of type '{}': little-endian numbers and bool are taken",
+       name, code);
+}
+
+/// An array as the header says, without its elements.
+NpyArray ArrayOf(std::string_view header, const std::string& name) {
   const auto descr = DictionaryValue(header, "descr");
   const auto order = DictionaryValue(header, "fortran_order");
   const auto shape_text = DictionaryValue(header, "shape");
@@ -140,33 +150,40 @@ NpyArray ReadNpy(const std::filesystem::path& path, const WantedArray* wanted) {
     Fail(kInputRefused, "'{}' is in Fortran order: save it with numpy.ascontiguousarray", name);
   }
   const std::string_view quoted = descr->substr(1);
-  const std::string_view code = quoted.substr(0, quoted.find_first_of("'\""));
   NpyArray array;
   array.shape = *shape;
-  bool known = false;
-  for (const DTypeCode& entry : kCodes) {
-    if (entry.code != code) continue;
-    array.dtype = entry.dtype;
-    known = true;
-  }
-  if (!known) {
-    Fail(kInputRefused, "'{}' has elements of type '{}': little-endian numbers and bool are taken",
-         name, code);
-  }
-  size_t bytes = tenon_dtype_bytes(array.dtype);
-  const size_t available = text.size() - start - length;
+  array.dtype = DTypeOf(quoted.substr(0, quoted.find_first_of("'\"")), name);
+  return array;
+}
+
+/// Bytes of the array's elements, or any number above `available`.
+size_t BytesOf(const NpyArray& array, size_t available) {
   const bool is_empty = std::find(array.shape.begin(), array.shape.end(), 0) != array.shape.end();
-  if (is_empty) bytes = 0;
+  size_t bytes = is_empty ? 0 : tenon_dtype_bytes(array.dtype);
   for (const int64_t dim : array.shape) {
     if (bytes > available) break;  // before it could overflow: dimensions are below 2^31
     bytes *= static_cast<size_t>(dim);
   }
+  return bytes;
+}
+
+}  // namespace
+
+NpyArray ReadNpy(const std::filesystem::path& path, const WantedArray* wanted) {
+  const std::string name = path.string();
+  std::ifstream file = OpenToRead(path);
+  const std::string content((std::istreambuf_iterator<char>(file)),
+                            std::istreambuf_iterator<char>());
+  const NpyHeader header = HeaderOf(content, name, wanted);
+  NpyArray array = ArrayOf(header.text, name);
+  const size_t available = content.size() - header.data;
+  const size_t bytes = BytesOf(array, available);
   if (bytes != available) {
     Fail(kInputRefused, "'{}' says {} but holds {} bytes of data", name, array.Description(),
          available);
   }
   array.bytes.resize(bytes);
-  if (bytes != 0) std::memcpy(array.bytes.data(), text.data() + start + length, bytes);
+  if (bytes != 0) std::memcpy(array.bytes.data(), content.data() + header.data, bytes);
   return array;
 }
 

@@ -42,7 +42,7 @@ class First(torch.nn.Module):
         outputs = self.module(*inputs)
         if isinstance(outputs, dict):
             return next(iter(outputs.values()))
-        return outputs[0] if isinstance(outputs, tuple) else outputs
+        return outputs[0] if isinstance(outputs, tuple) else outputs[-1] if isinstance(outputs, list) else outputs
 
 
 class Exporter:
@@ -104,7 +104,9 @@ def timm_nets(exporter):
 def torchvision_nets(exporter):
     from torchvision import models
     for name, inputs in images(TORCHVISION):
-        exporter.write(f"torchvision_{name}", lambda name=name: models.get_model(name, weights=None), inputs)
+        backbone = {"weights_backbone": None} if name.startswith(("lraspp", "deeplab", "fcn")) else {}
+        exporter.write(f"torchvision_{name}",
+                       lambda name=name, backbone=backbone: models.get_model(name, weights=None, **backbone), inputs)
     for name in ("r2plus1d_18", "mc3_18"):
         exporter.write(f"torchvision_{name}", lambda name=name: models.get_model(name, weights=None),
                        (torch.randn(1, 3, 8, 56, 56),))

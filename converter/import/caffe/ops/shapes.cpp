@@ -1,5 +1,7 @@
 // Layers that move elements: Concat, Slice, Split, Permute, Flatten, Reshape, Interp, Upsample; and
 // those that do nothing when a network is used.
+#include "converter/ir/shapes.hpp"
+
 #include <algorithm>
 #include <vector>
 
@@ -9,8 +11,6 @@
 
 namespace tenon::converter::caffe {
 namespace {
-
-std::vector<int64_t> DimsOf(const Shape& shape) { return {shape.dims, shape.dims + shape.rank}; }
 
 Status LowerIdentity(Layer& layer) {
   TENON_ASSIGN_OR_RETURN(const TensorId x, layer.Bottom(0));
@@ -69,13 +69,9 @@ Status LowerSlice(Layer& layer) {
   TENON_ASSIGN_OR_RETURN(const int32_t axis, layer.Axis(wanted, shape.rank));
   TENON_ASSIGN_OR_RETURN(const std::vector<int32_t> points, SlicePoints(layer, given, shape[axis]));
   for (int i = 0; i < layer.TopCount(); ++i) {
-    SliceAttributes attributes;
-    attributes.rank = shape.rank;
-    std::copy_n(shape.dims, shape.rank, attributes.sizes);
-    std::fill_n(attributes.steps, shape.rank, 1);
     const auto part = static_cast<size_t>(i);
-    attributes.begins[axis] = points[part];
-    attributes.sizes[axis] = points[part + 1] - points[part];
+    const SliceAttributes attributes =
+        SliceAlong(shape, axis, points[part], points[part + 1] - points[part]);
     TENON_ASSIGN_OR_RETURN(const TensorId y,
                            layer.Emit(OpKind::kSlice, {x}, Attributes(attributes)));
     TENON_RETURN_IF_ERROR(layer.SetTop(i, y));

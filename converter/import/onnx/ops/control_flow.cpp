@@ -8,6 +8,7 @@
 
 #include "converter/import/onnx/ops/indexing.hpp"
 #include "converter/import/onnx/ops/ops.hpp"
+#include "converter/ir/shapes.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -161,13 +162,7 @@ Status LowerLoop(Lowering& node) {
 /// Element `index` of x along `axis`, without that axis.
 Result<TensorId> At(Lowering& node, TensorId x, int32_t axis, int32_t index) {
   const Shape shape = node.ShapeOf(x);
-  SliceAttributes slice;
-  slice.rank = shape.rank;
-  std::copy_n(shape.dims, shape.rank, slice.sizes);
-  std::fill_n(slice.steps, shape.rank, 1);
-  slice.begins[axis] = index;
-  slice.sizes[axis] = 1;
-  TENON_ASSIGN_OR_RETURN(const TensorId one, node.Slice(x, slice));
+  TENON_ASSIGN_OR_RETURN(const TensorId one, node.Slice(x, SliceAlong(shape, axis, index, 1)));
   std::vector<int64_t> dims = DimsOf(shape);
   dims.erase(dims.begin() + axis);
   return node.Reshape(one, dims);

@@ -149,12 +149,6 @@ constexpr LoweringRow kRows[] = {
 
 }  // namespace
 
-Ints DimsOf(const Shape& shape) { return {shape.dims, shape.dims + shape.rank}; }
-
-int64_t ElementsBetween(const Shape& shape, int32_t begin, int32_t end) {
-  return std::accumulate(shape.dims + begin, shape.dims + end, int64_t{1}, std::multiplies<>());
-}
-
 Result<TensorId> Iota(Lowering& node, DType dtype, int64_t count, int32_t axis, int32_t rank) {
   Ints dims(static_cast<size_t>(rank), 1);
   dims[static_cast<size_t>(axis)] = count;

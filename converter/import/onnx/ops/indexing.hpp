@@ -5,14 +5,9 @@
 #include <vector>
 
 #include "converter/import/onnx/lowering.hpp"
+#include "converter/ir/shapes.hpp"
 
 namespace tenon::converter {
-
-/// The shape as 64-bit numbers.
-[[nodiscard]] std::vector<int64_t> DimsOf(const Shape& shape);
-
-/// Product of the dimensions [begin, end).
-[[nodiscard]] int64_t ElementsBetween(const Shape& shape, int32_t begin, int32_t end);
 
 /// 0, 1, ... `count` - 1 along `axis` of a tensor of rank `rank` whose other dimensions are 1.
 [[nodiscard]] Result<TensorId> Iota(Lowering& node, DType dtype, int64_t count, int32_t axis,

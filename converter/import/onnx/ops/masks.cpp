@@ -5,6 +5,7 @@
 #include "converter/import/onnx/ops/indexing.hpp"
 #include "converter/import/onnx/ops/ops.hpp"
 #include "converter/ir/elements.hpp"
+#include "converter/ir/shapes.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -12,15 +13,8 @@ namespace {
 /// x with the elements along `axis` in the opposite order.
 Result<TensorId> Reversed(Lowering& node, TensorId x, int32_t axis) {
   const Shape shape = node.ShapeOf(x);
-  SliceAttributes slice;
-  slice.rank = shape.rank;
-  std::copy_n(shape.dims, shape.rank, slice.sizes);
-  std::fill_n(slice.steps, shape.rank, 1);
-  if (shape[axis] > 1) {
-    slice.begins[axis] = shape[axis] - 1;
-    slice.steps[axis] = -1;
-  }
-  return node.Slice(x, slice);
+  const int32_t size = shape[axis];
+  return size < 2 ? x : node.Slice(x, SliceAlong(shape, axis, size - 1, size, -1));
 }
 
 /// PlaceOf floats: top_k has a place for what is not a number.

@@ -5,6 +5,7 @@
 #include "converter/import/onnx/ops/indexing.hpp"
 #include "converter/import/onnx/ops/integer_products.hpp"
 #include "converter/import/onnx/ops/quantization.hpp"
+#include "converter/ir/shapes.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -167,14 +168,7 @@ Result<TensorId> FloatInputs(Lowering& node, RecurrentDirection& way, TensorId r
 }  // namespace
 
 Result<TensorId> Part(Lowering& node, TensorId x, int32_t axis, int64_t begin, int64_t size) {
-  const Shape shape = node.ShapeOf(x);
-  SliceAttributes slice;
-  slice.rank = shape.rank;
-  std::copy_n(shape.dims, shape.rank, slice.sizes);
-  std::fill_n(slice.steps, shape.rank, 1);
-  slice.begins[axis] = static_cast<int32_t>(begin);
-  slice.sizes[axis] = static_cast<int32_t>(size);
-  return node.Slice(x, slice);
+  return node.Slice(x, SliceAlong(node.ShapeOf(x), axis, begin, size));
 }
 
 Result<TensorId> At(Lowering& node, TensorId x, int64_t index) {

@@ -6,13 +6,12 @@
 #include <set>
 
 #include "converter/import/onnx/ops/ops.hpp"
+#include "converter/ir/shapes.hpp"
 
 namespace tenon::converter {
 namespace {
 
 using Dims = std::vector<int64_t>;
-
-Dims DimsOf(const Shape& shape) { return {shape.dims, shape.dims + shape.rank}; }
 
 int64_t Product(Dims::const_iterator begin, Dims::const_iterator end) {
   return std::accumulate(begin, end, int64_t{1}, std::multiplies<>());

@@ -6,21 +6,12 @@
 
 #include "converter/import/onnx/ops/ops.hpp"
 #include "converter/ir/elements.hpp"
+#include "converter/ir/shapes.hpp"
 
 namespace tenon::converter {
 namespace {
 
 using Ints = std::vector<int64_t>;
-
-SliceAttributes WholeSlice(const Shape& shape) {
-  SliceAttributes slice;
-  slice.rank = shape.rank;
-  for (int32_t i = 0; i < shape.rank; ++i) {
-    slice.sizes[i] = shape[i];
-    slice.steps[i] = 1;
-  }
-  return slice;
-}
 
 struct SliceOperands {
   Ints starts;

@@ -4,6 +4,7 @@
 
 #include "converter/import/fourier_products.hpp"
 #include "converter/import/tflite/ops/ops.hpp"
+#include "converter/ir/shapes.hpp"
 #include "tflite_subset_generated.h"
 
 namespace tenon::converter::tflite {
@@ -13,19 +14,9 @@ using Op = format::BuiltinOperator;
 using Ints = std::vector<int64_t>;
 using fourier::Transform;
 
-Ints DimsOf(const Shape& shape) { return {shape.dims, shape.dims + shape.rank}; }
-
 /// The first `size` along an axis.
 Result<TensorId> Part(Node& node, TensorId x, int32_t axis, int32_t begin, int32_t size) {
-  const Shape shape = node.ShapeOf(x);
-  SliceAttributes slice;
-  slice.rank = shape.rank;
-  for (int32_t i = 0; i < shape.rank; ++i) {
-    slice.sizes[i] = i == axis ? size : shape[i];
-    slice.steps[i] = 1;
-  }
-  slice.begins[axis] = begin;
-  return node.Slice(x, slice);
+  return node.Slice(x, SliceAlong(node.ShapeOf(x), axis, begin, size));
 }
 
 /// Transforms the last dimension, or the last two where x has real and imaginary parts.

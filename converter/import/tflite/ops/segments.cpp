@@ -5,6 +5,7 @@
 
 #include "converter/import/import_graph.hpp"
 #include "converter/import/tflite/ops/ops.hpp"
+#include "converter/ir/shapes.hpp"
 #include "tflite_subset_generated.h"
 
 namespace tenon::converter::tflite {
@@ -84,12 +85,7 @@ Status LowerSegments(Node& node) {
   attributes.function = joining.function;
   TENON_ASSIGN_OR_RETURN(
       TensorId y, node.Emit(OpKind::kScatter, {start, places, matrix}, Attributes(attributes)));
-  SliceAttributes slice;
-  slice.rank = 2;
-  slice.sizes[0] = static_cast<int32_t>(segments);
-  slice.sizes[1] = static_cast<int32_t>(row);
-  slice.steps[0] = slice.steps[1] = 1;
-  TENON_ASSIGN_OR_RETURN(y, node.Slice(y, slice));
+  TENON_ASSIGN_OR_RETURN(y, node.Slice(y, SliceAlong(table, 0, 0, segments)));
   TENON_ASSIGN_OR_RETURN(y, node.Reshape(y, dims));
   return node.SetOutput(0, y);
 }

@@ -1,10 +1,10 @@
 // GATHER, REVERSE_SEQUENCE and DYNAMIC_UPDATE_SLICE: parts of a tensor at places that are counted
 // anew in each element of a batch.
 #include <algorithm>
-#include <numeric>
 
 #include "converter/import/import_graph.hpp"
 #include "converter/import/tflite/ops/ops.hpp"
+#include "converter/ir/shapes.hpp"
 #include "tflite_subset_generated.h"
 
 namespace tenon::converter::tflite {
@@ -14,10 +14,6 @@ using Dims = std::vector<int64_t>;
 
 /// Below every place that is one, whatever is added to it: a gather reports it when it runs.
 constexpr double kOutOfRange = -1099511627776.0;  // -2^40
-
-int64_t Product(const Shape& shape, int32_t begin, int32_t end) {
-  return std::accumulate(shape.dims + begin, shape.dims + end, int64_t{1}, std::multiplies<>());
-}
 
 /// y[b, i, ...] = x[b, places[b, i], ...] of x [batch, count, rest] and places [batch, taken].
 Result<TensorId> GatherInBatch(Node& node, TensorId x, TensorId places) {
@@ -67,11 +63,12 @@ Result<TensorId> GatherBatches(Node& node, TensorId x, TensorId indices, int32_t
   Dims dims(shape.dims, shape.dims + axis);
   dims.insert(dims.end(), places.dims + batch, places.dims + places.rank);
   dims.insert(dims.end(), shape.dims + axis + 1, shape.dims + shape.rank);
-  const int64_t batches = Product(shape, 0, batch);
-  TENON_ASSIGN_OR_RETURN(x, node.Reshape(x, {batches, Product(shape, batch, axis), shape[axis],
-                                             Product(shape, axis + 1, shape.rank)}));
-  TENON_ASSIGN_OR_RETURN(indices,
-                         node.Reshape(indices, {batches, Product(places, batch, places.rank)}));
+  const int64_t batches = ElementsBetween(shape, 0, batch);
+  TENON_ASSIGN_OR_RETURN(x,
+                         node.Reshape(x, {batches, ElementsBetween(shape, batch, axis), shape[axis],
+                                          ElementsBetween(shape, axis + 1, shape.rank)}));
+  TENON_ASSIGN_OR_RETURN(
+      indices, node.Reshape(indices, {batches, ElementsBetween(places, batch, places.rank)}));
   TENON_ASSIGN_OR_RETURN(const TensorId y, GatherAlong(node, x, indices));
   return node.Reshape(y, dims);
 }
@@ -92,7 +89,7 @@ Result<TensorId> StartsInside(Node& node, TensorId starts, const Shape& x, const
 std::vector<double> RowOffsets(const Shape& x, const Shape& update, int32_t inner) {
   std::vector<double> offsets = {0.0};
   for (int32_t k = 0; k < inner; ++k) {
-    const auto step = static_cast<double>(Product(x, k + 1, inner));
+    const auto step = static_cast<double>(ElementsBetween(x, k + 1, inner));
     std::vector<double> next;
     for (const double offset : offsets) {
       for (int32_t i = 0; i < update[k]; ++i) next.push_back(offset + i * step);
@@ -157,9 +154,10 @@ Status LowerReverseSequence(Node& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId places,
                          node.Emit(OpKind::kSelect, {early, mirrored, times}, Attributes()));
   TENON_ASSIGN_OR_RETURN(
-      TensorId y, node.Reshape(fronted, {front[0], front[1], Product(front, 2, front.rank)}));
+      TensorId y,
+      node.Reshape(fronted, {front[0], front[1], ElementsBetween(front, 2, front.rank)}));
   TENON_ASSIGN_OR_RETURN(y, GatherInBatch(node, y, places));
-  TENON_ASSIGN_OR_RETURN(y, node.Reshape(y, Dims(front.dims, front.dims + front.rank)));
+  TENON_ASSIGN_OR_RETURN(y, node.Reshape(y, DimsOf(front)));
   TENON_ASSIGN_OR_RETURN(y, node.Transpose(y, back));
   return node.SetOutput(0, y);
 }
@@ -177,13 +175,13 @@ Status LowerDynamicUpdateSlice(Node& node) {
   int32_t inner = shape.rank;
   while (inner > 0 && part[inner - 1] == shape[inner - 1]) --inner;
   if (inner == 0) return node.SetOutput(0, update);
-  const int64_t row = Product(shape, inner, shape.rank);
-  const int64_t rows = Product(part, 0, inner);
+  const int64_t row = ElementsBetween(shape, inner, shape.rank);
+  const int64_t rows = ElementsBetween(part, 0, inner);
   TENON_RETURN_IF_ERROR(node.CheckRoomFor(rows));
   TENON_ASSIGN_OR_RETURN(const TensorId inside, StartsInside(node, starts, shape, part));
   std::vector<double> steps;
   for (int32_t k = 0; k < shape.rank; ++k) {
-    steps.push_back(k < inner ? static_cast<double>(Product(shape, k + 1, inner)) : 0.0);
+    steps.push_back(k < inner ? static_cast<double>(ElementsBetween(shape, k + 1, inner)) : 0.0);
   }
   const TensorId factors = node.Constant("steps", DType::kI64, Shape({shape.rank}), steps);
   TENON_ASSIGN_OR_RETURN(const TensorId along, node.Binary(BinaryFunction::kMul, inside, factors));
@@ -194,11 +192,12 @@ Status LowerDynamicUpdateSlice(Node& node) {
                          node.Binary(BinaryFunction::kAdd, first,
                                      node.Constant("offsets", DType::kI64, places_shape,
                                                    RowOffsets(shape, part, inner))));
-  TENON_ASSIGN_OR_RETURN(const TensorId whole, node.Reshape(x, {Product(shape, 0, inner), row}));
+  TENON_ASSIGN_OR_RETURN(const TensorId whole,
+                         node.Reshape(x, {ElementsBetween(shape, 0, inner), row}));
   TENON_ASSIGN_OR_RETURN(const TensorId written, node.Reshape(update, {rows, row}));
   TENON_ASSIGN_OR_RETURN(TensorId y, node.Emit(OpKind::kScatter, {whole, places, written},
                                                Attributes(ScatterAttributes())));
-  TENON_ASSIGN_OR_RETURN(y, node.Reshape(y, Dims(shape.dims, shape.dims + shape.rank)));
+  TENON_ASSIGN_OR_RETURN(y, node.Reshape(y, DimsOf(shape)));
   return node.SetOutput(0, y);
 }
 

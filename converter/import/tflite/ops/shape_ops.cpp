@@ -5,6 +5,7 @@
 
 #include "converter/import/import_graph.hpp"
 #include "converter/import/tflite/ops/ops.hpp"
+#include "converter/ir/shapes.hpp"
 #include "tflite_subset_generated.h"
 
 namespace tenon::converter::tflite {
@@ -35,8 +36,6 @@ Status Reshaped(Node& node, TensorId x, const std::vector<int64_t>& dims) {
   TENON_ASSIGN_OR_RETURN(const TensorId y, node.Reshape(x, dims));
   return node.SetOutput(0, y);
 }
-
-std::vector<int64_t> DimsOf(const Shape& shape) { return {shape.dims, shape.dims + shape.rank}; }
 
 Result<std::vector<int64_t>> ReshapedDims(Node& node, const Shape& x) {
   std::vector<int64_t> dims;

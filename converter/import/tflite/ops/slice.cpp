@@ -2,18 +2,11 @@
 #include <algorithm>
 
 #include "converter/import/tflite/ops/ops.hpp"
+#include "converter/ir/shapes.hpp"
 #include "tflite_subset_generated.h"
 
 namespace tenon::converter::tflite {
 namespace {
-
-SliceAttributes Everything(const Shape& shape) {
-  SliceAttributes attributes;
-  attributes.rank = shape.rank;
-  std::copy_n(shape.dims, shape.rank, attributes.sizes);
-  std::fill_n(attributes.steps, shape.rank, 1);
-  return attributes;
-}
 
 /// Sets each output to `sizes[i]` elements of x along `axis`, one after the other.
 Status EmitParts(Node& node, TensorId x, Order order, int32_t axis,
@@ -28,7 +21,7 @@ Status EmitParts(Node& node, TensorId x, Order order, int32_t axis,
       return InputError("a part of {} at {} does not fit dimension {}", sizes[i], begin,
                         shape[axis]);
     }
-    SliceAttributes attributes = Everything(shape);
+    SliceAttributes attributes = WholeSlice(shape);
     attributes.begins[axis] = static_cast<int32_t>(begin);
     attributes.sizes[axis] = static_cast<int32_t>(sizes[i]);
     TENON_ASSIGN_OR_RETURN(const TensorId part, node.Slice(x, attributes));
@@ -143,7 +136,7 @@ Status LowerSlice(Node& node) {
     return InputError("{} begins and {} sizes for {} dimensions", begins.size(), sizes.size(),
                       rank);
   }
-  SliceAttributes attributes = Everything(shape);
+  SliceAttributes attributes = WholeSlice(shape);
   for (size_t i = 0; i < rank; ++i) {
     const int32_t axis = AxisIn(order, static_cast<int32_t>(i));
     const int64_t dim = shape[axis];
@@ -172,7 +165,7 @@ Status LowerStridedSlice(Node& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0, order));
   const Shape shape = node.ShapeOf(x);
   TENON_ASSIGN_OR_RETURN(const SliceForm form, FormOf(*options, entries, shape.rank));
-  SliceAttributes attributes = Everything(shape);
+  SliceAttributes attributes = WholeSlice(shape);
   std::vector<int64_t> sizes;
   for (size_t i = 0; i < form.entry_of.size(); ++i) {
     const int32_t axis = AxisIn(order, static_cast<int32_t>(i));
@@ -231,7 +224,7 @@ Status LowerUnpack(Node& node) {
   std::vector<int64_t> dims(shape.dims, shape.dims + shape.rank);
   dims.erase(dims.begin() + axis);
   for (int i = 0; i < node.OutputCount(); ++i) {
-    SliceAttributes attributes = Everything(shape);
+    SliceAttributes attributes = WholeSlice(shape);
     attributes.begins[axis] = i;
     attributes.sizes[axis] = 1;
     TENON_ASSIGN_OR_RETURN(TensorId part, node.Slice(x, attributes));
@@ -246,7 +239,7 @@ Status LowerReverse(Node& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0, order));
   TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> axes, node.Ints(1));
   const Shape shape = node.ShapeOf(x);
-  SliceAttributes attributes = Everything(shape);
+  SliceAttributes attributes = WholeSlice(shape);
   for (const int64_t value : axes) {
     TENON_ASSIGN_OR_RETURN(int32_t axis, node.Axis(value, shape.rank));
     axis = AxisIn(order, axis);

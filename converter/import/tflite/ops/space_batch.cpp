@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "converter/import/tflite/ops/ops.hpp"
+#include "converter/ir/shapes.hpp"
 #include "tflite_subset_generated.h"
 
 namespace tenon::converter::tflite {
@@ -62,10 +63,7 @@ Result<TensorId> Padded(Node& node, TensorId x, const Blocks& blocks) {
 /// y without what is cropped.
 Result<TensorId> Cropped(Node& node, TensorId y, const Blocks& blocks) {
   const Shape shape = node.ShapeOf(y);
-  SliceAttributes kept;
-  kept.rank = shape.rank;
-  std::copy_n(shape.dims, shape.rank, kept.sizes);
-  std::fill_n(kept.steps, shape.rank, 1);
+  SliceAttributes kept = WholeSlice(shape);
   for (size_t i = 0; i < blocks.count(); ++i) {
     const int64_t left = kept.sizes[i + 1] - blocks.amounts[2 * i] - blocks.amounts[2 * i + 1];
     if (left < 1) return InputError("nothing is left of dimension {}", i + 1);

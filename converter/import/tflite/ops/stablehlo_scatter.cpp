@@ -4,6 +4,7 @@
 
 #include "converter/import/import_graph.hpp"
 #include "converter/import/tflite/ops/ops.hpp"
+#include "converter/ir/shapes.hpp"
 #include "tflite_subset_generated.h"
 
 namespace tenon::converter::tflite {
@@ -121,8 +122,7 @@ Result<ScatterFunction> FunctionOf(const Node& node, int32_t body) {
 }
 
 double StrideOf(const Shape& shape, int64_t axis) {
-  return static_cast<double>(std::accumulate(shape.dims + axis + 1, shape.dims + shape.rank,
-                                             int64_t{1}, std::multiplies<>()));
+  return static_cast<double>(ElementsBetween(shape, static_cast<int32_t>(axis) + 1, shape.rank));
 }
 
 /// Where each window begins in x flattened, [windows]; nowhere if it does not lie inside x.
@@ -221,7 +221,7 @@ Status LowerGeneralScatter(Node& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId flat, node.Reshape(x, {node.ShapeOf(x).Elements(), 1}));
   TENON_ASSIGN_OR_RETURN(
       TensorId y, node.Emit(OpKind::kScatter, {flat, places, values}, Attributes(attributes)));
-  TENON_ASSIGN_OR_RETURN(y, node.Reshape(y, Dims(form.x.dims, form.x.dims + form.x.rank)));
+  TENON_ASSIGN_OR_RETURN(y, node.Reshape(y, DimsOf(form.x)));
   return node.SetOutput(0, y);
 }
 

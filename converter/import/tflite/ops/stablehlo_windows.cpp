@@ -3,6 +3,7 @@
 
 #include "converter/import/depth_taps.hpp"
 #include "converter/import/tflite/ops/ops.hpp"
+#include "converter/ir/shapes.hpp"
 #include "tflite_subset_generated.h"
 
 namespace tenon::converter::tflite {
@@ -139,9 +140,9 @@ Result<GeneralConv> ReadGeneralConv(Node& node,
 }
 
 Result<TensorId> Reversed(Node& node, TensorId w, int32_t axis) {
-  const int32_t size = node.ShapeOf(w)[axis];
-  if (size < 2) return w;
-  return volumes::TakeAlong(node, w, axis, size - 1, size, -1);
+  const Shape shape = node.ShapeOf(w);
+  const int32_t size = shape[axis];
+  return size < 2 ? w : node.Slice(w, SliceAlong(shape, axis, size - 1, size, -1));
 }
 
 /// [N, D, M, H, W] of a convolution whose input is dense.

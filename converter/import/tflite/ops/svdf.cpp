@@ -6,6 +6,7 @@
 #include "converter/import/import_graph.hpp"
 #include "converter/import/tflite/ops/ops.hpp"
 #include "converter/import/tflite/ops/recurrent.hpp"
+#include "converter/ir/shapes.hpp"
 #include "tflite_subset_generated.h"
 
 namespace tenon::converter::tflite {
@@ -18,15 +19,7 @@ Result<TensorId> WithoutOldest(Node& node, const SvdfShape& shape) {
   TENON_ASSIGN_OR_RETURN(const TensorId kept, node.Kept(In::kState));
   TENON_ASSIGN_OR_RETURN(const TensorId last,
                          node.Reshape(kept, {shape.batch, shape.filters, shape.memory}));
-  SliceAttributes slice;
-  slice.rank = 3;
-  const int32_t sizes[] = {static_cast<int32_t>(shape.batch), shape.filters, shape.memory - 1};
-  for (int i = 0; i < 3; ++i) {
-    slice.sizes[i] = sizes[i];
-    slice.steps[i] = 1;
-  }
-  slice.begins[2] = 1;
-  return node.Slice(last, slice);
+  return node.Slice(last, SliceAlong(node.ShapeOf(last), 2, 1, shape.memory - 1));
 }
 
 }  // namespace
