@@ -21,10 +21,18 @@ struct DepthWindow {
   int32_t end = 0;
 };
 
-/// The weights of each tap of the depth, [M, C, H, W], of w [M, C, D, H, W].
+/// Each tap of the depth is a convolution: of more, nothing could be planned in reasonable time.
+constexpr int64_t kMostTaps = 4096;
+
+/// The weights of each tap of the depth, [M, C, H, W], of w [M, C, D, H, W]. Errors: more taps than
+/// kMostTaps.
 template <typename Node>
 Result<std::vector<TensorId>> DepthTaps(Node& node, TensorId w) {
   const Shape shape = node.ShapeOf(w);
+  if (shape[2] > kMostTaps) {
+    return InputError("its window has {} taps along the depth, {} at most are supported", shape[2],
+                      kMostTaps);
+  }
   std::vector<TensorId> taps(static_cast<size_t>(shape[2]));
   for (size_t tap = 0; tap < taps.size(); ++tap) {
     TENON_ASSIGN_OR_RETURN(const TensorId one,
@@ -132,6 +140,10 @@ Result<TensorId> ConvolveTransposedVolume(Node& node, TensorId x, TensorId w, Te
   phases::SetPads(e.height, e.width, attributes);
   if (bias != kNone) {
     TENON_ASSIGN_OR_RETURN(bias, phases::PhaseBias(node, bias, e.height.stride * e.width.stride));
+  }
+  if (e.depth.stride * e.depth.PhaseTaps() > kMostTaps) {
+    return InputError("its window has {} taps along the depth, {} at most are supported",
+                      e.depth.stride * e.depth.PhaseTaps(), kMostTaps);
   }
   TENON_ASSIGN_OR_RETURN(w, phases::SpreadTaps(node, w, 2, e.depth));
   std::vector<TensorId> parts(static_cast<size_t>(e.depth.stride));

@@ -171,7 +171,7 @@ Watch WatchOf(const nlohmann::ordered_json& plan, SeenRun& run) {
 void SetInputs(const Plan& plan, tenon_session* session, const std::vector<std::string>& inputs) {
   std::set<std::string> given;
   for (const std::string& argument : inputs) {
-    given.insert(SplitFileAssignment(argument, "--input").first);
+    given.insert(SplitPortFile(argument, "--input", InputNames(plan)).first);
   }
   const std::vector<NpyArray> arrays = ReadInputs(plan, inputs, /*zeros=*/true);
   for (size_t i = 0; i < plan.InputCount(); ++i) {

@@ -1,5 +1,6 @@
 #include "sdk/tools/plan_runner.hpp"
 
+#include <fmt/ranges.h>
 #include <sched.h>
 #include <time.h>
 
@@ -117,21 +118,29 @@ bool LacksBatchOfOne(std::vector<int64_t> held, const std::vector<int64_t>& want
 
 }  // namespace
 
+std::vector<std::string> InputNames(const Plan& plan) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < plan.InputCount(); ++i) names.emplace_back(plan.Input(i).name);
+  return names;
+}
+
+std::vector<std::string> OutputNames(const Plan& plan) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < plan.OutputCount(); ++i) names.emplace_back(plan.Output(i).name);
+  return names;
+}
+
 std::vector<NpyArray> ReadInputs(const Plan& plan, const std::vector<std::string>& arguments,
                                  bool zeros, int64_t steps) {
   std::vector<NpyArray> inputs(plan.InputCount());
   std::set<size_t> given;
+  const std::vector<std::string> names = InputNames(plan);
   for (const std::string& argument : arguments) {
-    const auto [name, file] = SplitFileAssignment(argument, "--input");
+    const auto [name, file] = SplitPortFile(argument, "--input", names);
     const std::optional<size_t> index = plan.FindInput(name);
     if (!index.has_value()) {
-      std::string known;
-      std::vector<std::string> names;
-      for (size_t i = 0; i < plan.InputCount(); ++i) {
-        names.emplace_back(plan.Input(i).name);
-        known += fmt::format("{}'{}'", i == 0 ? "" : ", ", plan.Input(i).name);
-      }
-      Fail(kUsage, "the plan has no input '{}': {}it has {}", name, DidYouMean(name, names), known);
+      Fail(kUsage, "the plan has no input '{}': {}it has '{}'", name, DidYouMean(name, names),
+           fmt::join(names, "', '"));
     }
     if (!given.insert(*index).second) Fail(kUsage, "input '{}' is given twice", name);
     const tenon_port_info port = plan.Input(*index);

@@ -34,9 +34,13 @@ void AddDeviceTimeout(CLI::App& command, int& seconds);
 /// The shape of a port; of its values in `steps` runs, if that is above 0.
 [[nodiscard]] std::vector<int64_t> ShapeOf(const tenon_port_info& port, int64_t steps = 0);
 
-/// One array per input of the plan, from NAME=FILE.npy arguments; the others are zeros if `zeros`,
-/// else a Failure that names them. With `steps` above 0 each has a leading dimension of so many.
-/// Throws Failure on unknown names and wrong shapes or types.
+/// What the plan's inputs, or outputs, are called.
+[[nodiscard]] std::vector<std::string> InputNames(const Plan& plan);
+[[nodiscard]] std::vector<std::string> OutputNames(const Plan& plan);
+
+/// One array per input of the plan, from NAME=FILE.npy arguments, or FILE.npy for an only input;
+/// the others are zeros if `zeros`, else a Failure that names them. With `steps` above 0 each has a
+/// leading dimension of so many. Throws Failure on unknown names and wrong shapes or types.
 [[nodiscard]] std::vector<NpyArray> ReadInputs(const Plan& plan,
                                                const std::vector<std::string>& arguments,
                                                bool zeros, int64_t steps = 0);

@@ -1,4 +1,6 @@
 // tenon run: one inference.
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
@@ -112,18 +114,13 @@ struct Expectation {
 /// Read before the run: a wrong name, file or shape should not cost an inference.
 std::vector<Expectation> ReadExpectations(const Plan& plan, const RunOptions& options) {
   std::vector<Expectation> expectations;
+  const std::vector<std::string> names = OutputNames(plan);
   for (const std::string& argument : options.expectations) {
-    const auto [name, file] = SplitFileAssignment(argument, "--expect");
+    const auto [name, file] = SplitPortFile(argument, "--expect", names);
     const std::optional<size_t> index = plan.FindOutput(name);
     if (!index.has_value()) {
-      std::string known;
-      std::vector<std::string> names;
-      for (size_t i = 0; i < plan.OutputCount(); ++i) {
-        names.emplace_back(plan.Output(i).name);
-        known += fmt::format("{}'{}'", i == 0 ? "" : ", ", plan.Output(i).name);
-      }
-      Fail(kUsage, "the plan has no output '{}': {}it has {}", name, DidYouMean(name, names),
-           known);
+      Fail(kUsage, "the plan has no output '{}': {}it has '{}'", name, DidYouMean(name, names),
+           fmt::join(names, "', '"));
     }
     const tenon_port_info port = plan.Output(*index);
     const std::vector<int64_t> shape = ShapeOf(port, options.steps);
@@ -232,7 +229,9 @@ void AddRun(CLI::App& app) {
       "Runs one inference and prints the outputs. Of a plan's programs it runs the first, the "
       "sequential one; 'tenon bench --mode' runs the others.");
   command->add_option("PLAN", options->plan, "Plan file (.tenon)")->required();
-  command->add_option("--input", options->inputs, "NAME=FILE.npy, once per input")
+  command
+      ->add_option("--input", options->inputs,
+                   "NAME=FILE.npy, once per input; FILE.npy for an only one")
       ->type_name("TEXT")
       ->allow_extra_args(false);
   command->add_flag("--zeros", options->zeros, "Use zeros for inputs that are not given");

@@ -1,5 +1,7 @@
 #include "sdk/tools/tool.hpp"
 
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cmath>
@@ -59,6 +61,16 @@ std::pair<std::string, std::string> SplitFileAssignment(const std::string& text,
       return SplitAt(text, i, option);
   }
   return SplitAt(text, first, option);
+}
+
+std::pair<std::string, std::string> SplitPortFile(const std::string& text, const char* option,
+                                                  const std::vector<std::string>& ports) {
+  std::error_code error;
+  const bool is_file = text.find('=') == std::string::npos || std::filesystem::exists(text, error);
+  if (!is_file) return SplitFileAssignment(text, option);
+  if (ports.size() == 1) return {ports[0], text};
+  Fail(kUsage, "{} wants NAME=FILE, not '{}': NAME is one of '{}'", option, text,
+       fmt::join(ports, "', '"));
 }
 
 CLI::Validator AtLeast(int minimum) {

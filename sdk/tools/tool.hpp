@@ -71,6 +71,11 @@ void AddProfile(CLI::App& app);
 [[nodiscard]] std::pair<std::string, std::string> SplitFileAssignment(const std::string& text,
                                                                       const char* option);
 
+/// The same of a port's file, where a file alone is that of the only name in `ports`. The usage
+/// error says which there are.
+[[nodiscard]] std::pair<std::string, std::string> SplitPortFile(
+    const std::string& text, const char* option, const std::vector<std::string>& ports);
+
 /// Accepts finite numbers from `minimum` on, for CLI11's `check`.
 [[nodiscard]] CLI::Validator AtLeast(int minimum);
 

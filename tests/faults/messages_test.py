@@ -45,6 +45,17 @@ class Messages(cli_test.CliTest):
         text = self.fails(2, "run", "model.tenon", "--zeros", "--expect", "score=x.npy")
         self.assertIn("no output 'score': did you mean 'scores'? it has 'scores'", text)
 
+    def test_a_file_alone_is_that_of_the_only_port(self):
+        self.convert()
+        text = self.done("run", "ok.tenon", "--input", "x.npy", "--expect", "x.npy", "--atol", "9")
+        self.assertIn("4 of 4 elements within", text)
+
+    def test_a_file_alone_of_several_ports_is_answered_with_their_names(self):
+        self.converts_model(onnx.model([onnx.node("Add", ["a", "b"], ["y"])],
+                                       [onnx.value("a", [4]), onnx.value("b", [4])], [onnx.value("y", [4])]))
+        text = self.fails(2, "run", "model.tenon", "--input", "x.npy")
+        self.assertIn("--input wants NAME=FILE, not 'x.npy': NAME is one of 'a', 'b'", text)
+
     def test_a_file_that_is_not_there_a_directory_and_a_pipe_are_called_so(self):
         self.convert()
         os.mkfifo(self.folder / "pipe")

@@ -185,7 +185,8 @@ Result<Extent> ExtentOf(const Along& along, int64_t input, int64_t taps) {
   e.dilation = along.dilation;
   e.before = e.kernel - 1 - along.before;
   e.output = (input - 1) * along.spread + 1 + along.before + along.after - e.kernel + 1;
-  if (along.stride != 1 || e.before < 0 || e.output < 1 || e.output > kMostExtent) {
+  if (along.stride != 1 || e.kernel > kMostExtent || e.before < 0 || e.output < 1 ||
+      e.output > kMostExtent) {
     return InputError("its window over a spread input has a stride or more padding than taps");
   }
   return e;

@@ -97,6 +97,17 @@ TEST_CASE("ConvTranspose: of volumes adds up what each tap of the depth gives") 
              {1, 4, 4, 10, 40, 40, 103, 410, 408, 30, 100, 80, 300, 1000, 800});
 }
 
+TEST_CASE("ConvTranspose: of volumes with more phases than could be planned is refused") {
+  const auto model = ModelBuilder(13)
+                         .Input("x", {1, 1, 1, 1, 1})
+                         .Floats("w", {1, 1, 1, 1, 1}, {1})
+                         .Node("ConvTranspose", {"x", "w"}, {"y"})
+                         .Set("strides", std::vector<int64_t>{100000000, 1, 1})
+                         .Output("y");
+  CHECK(model.Text().find("its window has 100000000 taps along the depth, 4096 at most are "
+                          "supported") != std::string::npos);
+}
+
 TEST_CASE("ConvTranspose: of volumes has groups, dilations and pads of their own") {
   const auto model = ModelBuilder(13)
                          .Input("x", {1, 2, 2, 2, 1})
