@@ -5,6 +5,7 @@
 #include "backends/cpu/caps/f32_caps.hpp"
 #include "backends/cpu/caps/q8_caps.hpp"
 #include "backends/cpu/caps/q8_gemm_caps.hpp"
+#include "backends/cpu/caps/q8_winograd_caps.hpp"
 #include "backends/cpu/kernels/define_kernels.hpp"
 #include "backends/cpu/kernels/f32/kernels.hpp"
 #include "backends/cpu/kernels/f32/packed_weights.hpp"
@@ -17,6 +18,7 @@ namespace tenon::cpu {
 
 #define TENON_KERNEL(...) TENON_DEFINE_KERNEL(__VA_ARGS__)
 #include "backends/cpu/caps/q8.inc"
+#include "backends/cpu/caps/q8_winograd.inc"
 // (in the order of kernels.inc)
 #include "backends/cpu/caps/f32.inc"
 #undef TENON_KERNEL

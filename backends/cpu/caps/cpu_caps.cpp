@@ -9,6 +9,7 @@
 #include "backends/cpu/caps/portable_supports.hpp"
 #include "backends/cpu/caps/q8_caps.hpp"
 #include "backends/cpu/caps/q8_gemm_caps.hpp"
+#include "backends/cpu/caps/q8_winograd_caps.hpp"
 #include "runtime/ops/constant_caps.hpp"
 #include "runtime/ops/kernel_name.hpp"
 

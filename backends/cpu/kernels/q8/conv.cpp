@@ -6,6 +6,7 @@
 // from its pixel, and the taps of a kernel row are one run of bytes.
 #include "backends/cpu/caps/q8_gemm_caps.hpp"
 #include "backends/cpu/kernels/q8/conv_band.hpp"
+#include "backends/cpu/kernels/q8/conv_weights.hpp"
 #include "backends/cpu/kernels/q8/gemm_rows.hpp"
 #include "backends/cpu/kernels/q8/kernels.hpp"
 #include "runtime/ops/conv_geometry.hpp"
@@ -17,16 +18,6 @@ using In = QuantizedGemmInput;
 
 /// Returns true if the pixels of a kernel row are contiguous.
 bool HasRowTaps(const ConvGeometry& g) { return g.convolutions == 1 && g.dilations[1] == 1; }
-
-GemmShape ShapeOf(const ConvGeometry& g) {
-  GemmShape shape;
-  shape.outputs = g.outputs;
-  shape.convolutions = g.convolutions;
-  shape.channels = g.inputs / g.convolutions;
-  shape.columns = HasRowTaps(g) ? g.kernel[1] : 1;
-  shape.taps = g.Taps() / shape.columns;
-  return shape;
-}
 
 void RunDirect(const KernelCall& call, const PackedGemm& packed, const GemmEpilogue& epilogue) {
   const OpCall& op = call.op;
@@ -58,6 +49,31 @@ void RunDirect(const KernelCall& call, const PackedGemm& packed, const GemmEpilo
 
 }  // namespace
 
+GemmShape ConvShapeOf(const ConvGeometry& g) {
+  GemmShape shape;
+  shape.outputs = g.outputs;
+  shape.convolutions = g.convolutions;
+  shape.channels = g.inputs / g.convolutions;
+  shape.columns = HasRowTaps(g) ? g.kernel[1] : 1;
+  shape.taps = g.Taps() / shape.columns;
+  return shape;
+}
+
+GemmWeightsView ConvWeightsView(const OpCall& op) {
+  const TensorView& w = op.Input(In::kWeights);
+  GemmWeightsView weights;
+  weights.data = w.As<const uint8_t>();
+  weights.is_signed = w.dtype == DType::kI8;
+  weights.output_step = w.strides[0];
+  weights.channel_step = w.strides[1];
+  weights.row_step = w.strides[2];
+  weights.column_step = w.strides[3];
+  weights.tap_step = w.strides[3];
+  const ConvGeometry g = ConvGeometryOf(op);
+  weights.taps_in_row = HasRowTaps(g) ? 1 : g.kernel[1];
+  return weights;
+}
+
 Status ConvCheck(const KernelSetup& setup) {
   const OpCall& op = setup.op;
   TENON_RETURN_IF_ERROR(CheckResult(ConvSupports(op)));
@@ -68,19 +84,10 @@ Status ConvCheck(const KernelSetup& setup) {
 
 Status ConvLoad(const KernelSetup& setup, void** shared) {
   const OpCall& op = setup.op;
-  const TensorView& w = op.Input(In::kWeights);
   const ConvGeometry g = ConvGeometryOf(op);
-  GemmWeightsView weights;
-  weights.data = w.As<const uint8_t>();
-  weights.is_signed = w.dtype == DType::kI8;
-  weights.output_step = w.strides[0];
-  weights.channel_step = w.strides[1];
-  weights.row_step = w.strides[2];
-  weights.column_step = w.strides[3];
-  weights.tap_step = w.strides[3];
-  weights.taps_in_row = HasRowTaps(g) ? 1 : g.kernel[1];
-  return PackGemm(op, ShapeOf(g), weights, op.AttributesAs<QuantizedConvAttributes>().output,
-                  g.inputs, WeightPasses(op, 0), !IsDirect(op) || FitsWideRows(ShapeOf(g).Depth()),
+  const GemmShape shape = ConvShapeOf(g);
+  return PackGemm(op, shape, ConvWeightsView(op), op.AttributesAs<QuantizedConvAttributes>().output,
+                  g.inputs, WeightPasses(op, 0), !IsDirect(op) || FitsWideRows(shape.Depth()),
                   shared);
 }
 
@@ -96,7 +103,7 @@ Status ConvRun(const KernelCall& call) {
     conv.packed = &packed;
     conv.epilogue = &epilogue;
     conv.geometry = ConvGeometryOf(op);
-    conv.shape = ShapeOf(conv.geometry);
+    conv.shape = ConvShapeOf(conv.geometry);
     conv.x = op.Input(In::kX).As<const uint8_t>();
     conv.y = op.Output().As<uint8_t>();
     conv.y_bytes = static_cast<int>(DTypeBytes(op.Output().dtype));

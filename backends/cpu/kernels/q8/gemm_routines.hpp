@@ -86,6 +86,57 @@ struct GemmCall {
   const GemmEpilogue* epilogue;
 };
 
+/// Transforms the input of one tile of Winograd's F(4x4, 3x3): B (x - zero points) B transposed, of
+/// each channel.
+struct WinogradInputCall {
+  const uint8_t* const* pixels;  ///< [6][6], each of `channels`
+  const uint8_t* zero_points;
+  uint8_t flip;      ///< makes the bytes u8
+  int32_t channels;  ///< at least 8
+  int16_t* to;       ///< [36], `step` numbers apart, `channels` and a 0 if these are odd
+  int64_t step;
+};
+
+/// Computes sums[t][m] = sum over k of x[t][k] * weights[k][m], of 16 channels; sums wrap. The
+/// weights' order is [pairs of k][16][2].
+struct WinogradProductCall {
+  const int16_t* x;
+  int64_t x_step;
+  const int16_t* weights;
+  int32_t pairs;
+  int32_t tiles;
+  int32_t* sums;
+};
+
+/// Transforms products of 16 channels of `tiles` tiles to sums, exactly where these are less than
+/// 2^25, and adds them to `sums`, [tiles][4][4][16].
+struct WinogradOutputCall {
+  const int32_t* products;  ///< [36][tiles][16]
+  int32_t tiles;
+  bool is_first;  ///< `sums` is the result alone
+  int32_t* sums;
+};
+
+/// Stores the outputs of one tile from its sums.
+struct WinogradStoreCall {
+  const int32_t* sums;  ///< [4][4][16], without the bias
+  const GemmGroup* group;
+  const GemmEpilogue* epilogue;  ///< of bytes
+  int32_t place;                 ///< of the first channel in the group
+  uint8_t* y;
+  int64_t row_step;
+  int64_t pixel_step;
+  int32_t rows;
+  int32_t columns;
+};
+
+struct WinogradRoutines {
+  void (*input)(const WinogradInputCall& call);
+  void (*product)(const WinogradProductCall& call);
+  void (*output)(const WinogradOutputCall& call);
+  void (*store)(const WinogradStoreCall& call);
+};
+
 constexpr int kNeighbours = 4;
 
 struct GemmRoutines {
@@ -106,6 +157,8 @@ struct GemmRoutines {
   void (*widen)(const uint8_t* x, int64_t count, uint32_t flip, int16_t* to);
   /// Where there is a `run_wide`: the sum of `count` numbers.
   int32_t (*sum_wide)(const int16_t* x, int64_t count);
+  /// Null where direct products are faster.
+  const WinogradRoutines* winograd;
 };
 
 [[nodiscard]] const GemmRoutines& GemmRoutinesOf(Instructions instructions);
@@ -113,6 +166,7 @@ struct GemmRoutines {
 extern const GemmRoutines kGenericGemmRoutines;
 #if defined(__x86_64__)
 extern const GemmRoutines kAvx2GemmRoutines;
+extern const WinogradRoutines kAvx2WinogradRoutines;
 extern const GemmRoutines kAvx512VnniGemmRoutines;
 #elif defined(__aarch64__)
 extern const GemmRoutines kNeonGemmRoutines;

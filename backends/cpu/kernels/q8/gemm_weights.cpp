@@ -49,6 +49,7 @@ struct Arrays {
   PackedGemm* packed = nullptr;
   GemmGroup* groups = nullptr;
   uint8_t* padding = nullptr;
+  int16_t* coefficients = nullptr;
   int8_t* weights = nullptr;
   int32_t* bias = nullptr;
   int32_t* x_sum_factor = nullptr;
@@ -64,6 +65,7 @@ struct Sizes {
   size_t width = 0;  ///< of all groups together
   size_t steps = 0;
   size_t x_channels = 0;
+  size_t coefficients = 0;
   bool sums_x = false;
   bool has_multiplier = false;
   bool fixed_point = false;
@@ -74,6 +76,7 @@ Arrays LayOut(BlockLayout& block, const Sizes& sizes) {
   arrays.packed = block.Take<PackedGemm>(1);
   arrays.groups = block.Take<GemmGroup>(static_cast<size_t>(sizes.groups));
   arrays.padding = block.Take<uint8_t>(sizes.x_channels);
+  if (sizes.coefficients > 0) arrays.coefficients = block.Take<int16_t>(sizes.coefficients);
   arrays.weights = block.Take<int8_t>(sizes.width * sizes.steps * kDepthStep);
   arrays.bias = block.Take<int32_t>(sizes.width);
   if (sizes.sums_x) arrays.x_sum_factor = block.Take<int32_t>(sizes.width);
@@ -156,6 +159,8 @@ class GroupPacker {
       const int step = d / kDepthStep;
       const int k = step < whole ? d % kDepthStep : d - last;
       const int32_t w = weight - w_zero_point;
+      totals.magnitudes += w < 0 ? -w : w;
+      if (packed_.coefficients != nullptr) return;
       int8_t* to = packed + (tap * int64_t{Steps(shape_)} + step) * step_bytes + places[k];
       int32_t left = packed_.sums_x ? weight - OffsetOfSummed(op_.Input(In::kWeights).dtype) : w;
       for (int pass = 0; pass < packed_.passes; ++pass, to += pass_bytes) {
@@ -163,7 +168,6 @@ class GroupPacker {
         left -= ClampToByte(left);
       }
       totals.correction += int64_t{w} * XZeroPointOf(op_, *packed_.routines, group.source + c);
-      totals.magnitudes += w < 0 ? -w : w;
     });
     return totals;
   }
@@ -274,7 +278,8 @@ Status PackGemm(const OpCall& op, const GemmShape& shape, const GemmWeightsView&
     ++sizes.groups;
     sizes.width += static_cast<size_t>(group.width);
   });
-  if (weights.data != nullptr) {
+  sizes.coefficients = static_cast<size_t>(shape.coefficients);
+  if (weights.data != nullptr && shape.coefficients == 0) {
     sizes.steps = static_cast<size_t>(passes) * static_cast<size_t>(shape.taps) *
                   static_cast<size_t>(Steps(shape));
   }
@@ -297,6 +302,7 @@ Status PackGemm(const OpCall& op, const GemmShape& shape, const GemmWeightsView&
   packed.sums_x = sizes.sums_x;
   packed.groups = arrays.groups;
   packed.padding = arrays.padding;
+  packed.coefficients = arrays.coefficients;
   for (int c = 0; c < x_channels; ++c) {
     packed.padding[c] = static_cast<uint8_t>(ZeroPointAt(op, In::kXZeroPoint, c));
   }

@@ -22,6 +22,9 @@ struct GemmShape {
   int channels = 1;
   int columns = 1;
   int taps = 1;
+  /// Numbers of 16 bits that stand for all weights, of which no bytes are packed then: whoever
+  /// fills them subtracts the zero points of x from x.
+  int64_t coefficients = 0;
 
   [[nodiscard]] int Depth() const { return columns * channels; }
 };
@@ -51,7 +54,9 @@ struct PackedGemm {
   bool sums_x;     ///< groups have an x_sum_factor, and weights one pass
   int32_t group_count;
   GemmGroup* groups;
-  uint8_t* padding;  ///< the zero point of each input channel, as x has it
+  uint8_t* padding;       ///< the zero point of each input channel, as x has it
+  int16_t* coefficients;  ///< null, or what a GemmShape wants instead of weights
+  int32_t depth_parts;    ///< of the coefficients: into so many parts their channels are cut
 };
 
 /// Returns what the pass over i8 of this number takes of a weight, the rest is for the next.

@@ -14,6 +14,10 @@ Status ConvCheck(const KernelSetup& setup);
 Status ConvLoad(const KernelSetup& setup, void** shared);
 Status ConvRun(const KernelCall& call);
 
+Status WinogradCheck(const KernelSetup& setup);
+Status WinogradLoad(const KernelSetup& setup, void** shared);
+Status WinogradRun(const KernelCall& call);
+
 Status MatMulCheck(const KernelSetup& setup);
 Status MatMulLoad(const KernelSetup& setup, void** shared);
 Status MatMulRun(const KernelCall& call);

@@ -63,9 +63,12 @@ TEST_CASE("CPU backend: the portable backend has exactly the portable kernels") 
 
 TEST_CASE(
     "CPU backend: the set 'vector' is our own kernels that are not portable, in their order") {
+  // Processors of boards that name it multiply bytes faster than Winograd's 16-bit numbers.
+  const std::string of_words = "cpu.quantized_conv.vector_winograd";
   std::vector<std::string> own;
   for (const KernelCaps& caps : Kernels()) {
-    if (!caps.portable && std::strstr(caps.id, ".onednn") == nullptr) own.emplace_back(caps.id);
+    if (caps.portable || std::strstr(caps.id, ".onednn") != nullptr) continue;
+    if (caps.id != of_words) own.emplace_back(caps.id);
   }
   std::vector<std::string> set;
   for (const KernelCaps& caps : KernelsOfSet("vector")) set.emplace_back(caps.id);

@@ -19,6 +19,8 @@ constexpr int kMostWidePixels = 3;
 /// Is the most bytes of a pixel that `Run` widens at once: those of six pixels stay in the
 /// first-level cache.
 constexpr int kChunk = 512;
+/// Is how many steps ahead weights are asked for.
+constexpr int kStepsAhead = 16;
 /// Is the distance of such pixels, in numbers of 16 bits: not that of the cache's ways.
 constexpr int kRow = kChunk + 16;
 
@@ -184,6 +186,15 @@ struct Sums {
     }
   }
 
+  /// Asks for weights of a later step: those of other channels lie between, and what comes from
+  /// beyond the second-level cache is not foreseen.
+  [[gnu::always_inline]] static void LookAhead(const int8_t* weights) {
+    constexpr int kLine = 64;
+    constexpr int kBytes = kVectors * kLanes * kDepthStep;
+#pragma GCC unroll 4
+    for (int i = 0; i < kBytes; i += kLine) _mm_prefetch(weights + i, _MM_HINT_T0);
+  }
+
   [[gnu::always_inline]] void AddTaps(const TileCall& tile, const int16_t* x) {
     const int8_t* weights = tile.weights;
     const int64_t weight_step = int64_t{tile.call->group->width} * kDepthStep;
@@ -195,6 +206,7 @@ struct Sums {
       for (int64_t k = 0; k < depth; k += kStepBytes, weights += weight_step) {
         int64_t at = k < last ? k : last;
         asm("" : "+r"(at));  // else there are two loops
+        LookAhead(weights + kStepsAhead * weight_step);
         Add(tap + at, step, weights);
       }
     }
@@ -443,6 +455,7 @@ const GemmRoutines kAvx2GemmRoutines = {"avx2",
                                         /*signed_x=*/false,
                                         RunWide,
                                         Widen,
-                                        SumWide};
+                                        SumWide,
+                                        &kAvx2WinogradRoutines};
 
 }  // namespace tenon::cpu::q8

@@ -353,7 +353,8 @@ void Run(const GemmCall& whole) {
 
 }  // namespace
 
-const GemmRoutines kAvx512VnniGemmRoutines = {"avx512vnni",       Run,     WeightPlace, ChannelAt,
-                                              /*signed_x=*/false, nullptr, nullptr,     nullptr};
+const GemmRoutines kAvx512VnniGemmRoutines = {
+    "avx512vnni",       Run,     WeightPlace, ChannelAt,
+    /*signed_x=*/false, nullptr, nullptr,     nullptr,   nullptr};
 
 }  // namespace tenon::cpu::q8

@@ -94,7 +94,8 @@ void Run(const GemmCall& call) {
 
 }  // namespace
 
-const GemmRoutines kGenericGemmRoutines = {"generic",          Run,     WeightPlace, ChannelAt,
-                                           /*signed_x=*/false, nullptr, nullptr,     nullptr};
+const GemmRoutines kGenericGemmRoutines = {
+    "generic",          Run,     WeightPlace, ChannelAt,
+    /*signed_x=*/false, nullptr, nullptr,     nullptr,   nullptr};
 
 }  // namespace tenon::cpu::q8

@@ -64,6 +64,7 @@ const GemmRoutines kNeonGemmRoutines = {"neon",
                                         /*signed_x=*/true,
                                         nullptr,
                                         nullptr,
+                                        nullptr,
                                         nullptr};
 
 }  // namespace tenon::cpu::q8

@@ -72,6 +72,6 @@ struct DotProducts {
 
 const GemmRoutines kNeonDotGemmRoutines = {
     "neondot",         Run<DotProducts>, WeightPlace, ChannelAt,
-    /*signed_x=*/true, nullptr,          nullptr,     nullptr};
+    /*signed_x=*/true, nullptr,          nullptr,     nullptr,   nullptr};
 
 }  // namespace tenon::cpu::q8
