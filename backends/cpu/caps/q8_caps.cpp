@@ -129,9 +129,6 @@ const char* SoftmaxSupports(const OpCall& call) {
   const auto& attributes = call.AttributesAs<QuantizedSoftmaxAttributes>();
   if (!IsByte(call.Input(0).dtype)) return "not of i8 or u8";
   if (call.Input(0).Elements() == 0) return "the fast kernel is not used for empty tensors";
-  if (attributes.output.rounding != Rounding::kHalfEven) {
-    return "the fast kernel computes in floats";
-  }
   return attributes.softmax.axis == call.Input(0).rank - 1
              ? nullptr
              : "the fast kernel takes rows along the last axis";

@@ -6,7 +6,7 @@
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "backends/cpu/kernels/portable/math.hpp"
 #include "backends/cpu/kernels/portable/quantized_values.hpp"
-#include "backends/cpu/kernels/portable/reduce/fixed_point.hpp"
+#include "backends/cpu/kernels/portable/reduce/fixed_point_softmax.hpp"
 
 namespace tenon::cpu::portable {
 namespace {
@@ -56,54 +56,20 @@ class Values {
   T values_[kBytes];
 };
 
-int LeadingZeros(uint32_t x) { return x == 0 ? 32 : __builtin_clz(x); }
-
-/// A sum of exponentials as a factor: 1 / sum = reciprocal (Q0) * 2^-bits.
-struct Reciprocal {
-  int32_t factor;
-  int bits;
-};
-
-/// `sum` in Q12.
-Reciprocal ReciprocalOf(uint32_t sum) {
-  constexpr int kSumBits = 12;
-  const int headroom = LeadingZeros(sum);
-  const uint32_t normal = headroom == 32 ? 0U : sum << headroom;  // in [1, 2), from 2^31 on
-  const auto above_one = static_cast<int32_t>(normal - (1U << 31));
-  return {fixed_point::ReciprocalOfOnePlus(above_one), kSumBits - headroom};
-}
-
-/// exp of a difference to the largest element, in Q0.
-int32_t ExpOfDifference(const QuantizedSoftmaxAttributes& attributes, int32_t difference) {
-  const int32_t scaled =
-      FixedPointMultiply(difference, attributes.scale.multiplier, attributes.scale.shift);
-  return fixed_point::ExpOfNegative(scaled);
-}
-
-/// TFLite's integer softmax (reference_ops::Softmax of 8-bit types): exponentials in Q0 of
-/// differences in Q5, their sum in Q12, all rounding as there.
 void FixedPointLine(const QuantizedSoftmaxAttributes& attributes, const Line& line) {
-  constexpr int kSumBits = 12;
-  constexpr int kResultBits = 8;
   const int32_t largest = line.Largest();
-  // 0 where the difference is too large to count. Bytes above the largest are not in the line.
+  // Bytes above the largest are not in the line.
   const Values<int32_t> exponentials(line, [&](uint8_t byte) {
-    int32_t difference = line.ValueOf(byte) - largest;
-    difference = difference > 0 ? 0 : difference;
-    const int32_t exponential = ExpOfDifference(attributes, difference);
-    return difference < attributes.least_difference ? 0 : exponential;
+    const int32_t difference = line.ValueOf(byte) - largest;
+    return fixed_point::ExpOfDifference(attributes, difference > 0 ? 0 : difference);
   });
-  uint32_t sum = 0;  // wraps from 4096 elements on that all are the largest, as there
+  uint32_t sum = 0;
   for (int i = 0; i < line.count; ++i) {
-    sum += static_cast<uint32_t>(RoundingShiftRight(exponentials.At(line, i), kSumBits));
+    sum += static_cast<uint32_t>(fixed_point::Summand(exponentials.At(line, i)));
   }
-  const Reciprocal reciprocal = ReciprocalOf(sum);
-  const int shift = reciprocal.bits + 31 - kResultBits;
-  const bool is_none = shift > 31;
+  const fixed_point::Share share = fixed_point::ShareOf(sum);
   for (int i = 0; i < line.count; ++i) {
-    const int32_t gemm = RoundingDoublingHighMultiply(reciprocal.factor, exponentials.At(line, i));
-    const int32_t result = RoundingShiftRight(gemm, is_none ? 31 : shift);
-    line.y[i * line.y_stride] = OutputByte(attributes.output, is_none ? 0 : result);
+    line.y[i * line.y_stride] = OutputByte(attributes.output, share.Of(exponentials.At(line, i)));
   }
 }
 

@@ -73,6 +73,24 @@ static void RunMaxPool(const PoolCall& call) {
   return static_cast<int32_t>(quotient);
 }
 
+/// Stores the quotients of sums that floats hold, with half of the divisor: then the rounded
+/// quotient of floats is on the true one's side of every whole number.
+template <typename Sum>
+[[gnu::always_inline]] static inline void StoreSmallQuotients(const SumEpilogue& epilogue,
+                                                              int count, const Sum& sum_at,
+                                                              uint8_t* y) {
+  const ByteOutput output = epilogue.output;
+  const auto divisor = static_cast<float>(epilogue.divisor);
+  const auto half = static_cast<int32_t>(epilogue.divisor / 2);
+  TENON_BYTES_LOOP
+  for (int i = 0; i < count; ++i) {
+    const int32_t sum = sum_at(i);
+    const int32_t size = (sum < 0 ? -sum : sum) + half;
+    const auto quotient = static_cast<int32_t>(static_cast<float>(size) / divisor);
+    y[i] = ToByte(output, sum < 0 ? -quotient : quotient);
+  }
+}
+
 template <typename Sum>
 [[gnu::always_inline]] static inline void StoreScaled(const SumEpilogue& epilogue, int count,
                                                       const Sum& sum_at, uint8_t* y) {
@@ -84,6 +102,8 @@ template <typename Sum>
 
 /// Requantizes `count` sums from which the zero points have not been subtracted.
 static void RequantizeSums(const PoolCall& call, const int32_t* sums, int count, uint8_t* y) {
+  constexpr int64_t kMostByte = 255;        // less its zero point
+  constexpr int64_t kMostExact = 16777216;  // 2^24: floats hold all whole numbers up to it
   const SumEpilogue epilogue = call.epilogue;
   const uint32_t zeros = static_cast<uint32_t>(call.rows) * static_cast<uint32_t>(call.columns) *
                          static_cast<uint32_t>(call.zero_point);
@@ -94,6 +114,9 @@ static void RequantizeSums(const PoolCall& call, const int32_t* sums, int count,
     case SumEpilogue::Kind::kFloat:
       return StoreScaled(epilogue, count, sum_at, y);
     case SumEpilogue::Kind::kDivide:
+      if (int64_t{call.rows} * call.columns * kMostByte + epilogue.divisor <= kMostExact) {
+        return StoreSmallQuotients(epilogue, count, sum_at, y);
+      }
       for (int i = 0; i < count; ++i) {
         y[i] = ToByte(epilogue.output, Quotient(sum_at(i), epilogue.divisor));
       }

@@ -82,6 +82,23 @@ void CheckFunctions(BinaryCase c, Generator& random) {
   }
 }
 
+/// Row-major operands, of which either repeats, in fixed point.
+void CheckRepeated(const Dims& whole, const Dims& part, Generator& random) {
+  for (const bool is_first : {false, true}) {
+    BinaryCase c;
+    c.rounding = Rounding::kFixedPoint;
+    c.function = Pick(random, 0, 1) == 0 ? BinaryFunction::kSub : BinaryFunction::kMul;
+    ByteOp op("cpu.quantized_binary.bytes", "cpu.quantized_binary.portable");
+    const DType x = PickByteType(random);
+    const DType y = PickByteType(random);
+    const DType z = PickByteType(random);
+    op.AddInput(RandomBytes(x, is_first ? part : whole, Layout::kRowMajor, random));
+    op.AddInput(RandomBytes(y, is_first ? whole : part, Layout::kRowMajor, random));
+    op.AddOutput(z, whole, Layout::kRowMajor);
+    CHECK(op.Agree<uint8_t>(Attributes(c, x, y, z, random), Pick(random, 1, 3)));
+  }
+}
+
 void CheckQuantize(const Tensor& x, DType to, Layout y_layout, float scale, Rounding rounding,
                    Generator& random) {
   CAPTURE(scale);
@@ -178,6 +195,45 @@ TEST_CASE("Binary on bytes: broadcasts either operand") {
     for (const Dims& part : {Dims{1}, Dims{1, 37, 1, 1}, Dims{6}, Dims{2, 1, 5, 1}, Dims{}}) {
       CheckFunctions({whole, part, whole}, random);
       CheckFunctions({part, whole, whole}, random);
+    }
+  });
+}
+
+TEST_CASE("Binary on bytes: short rows of one operand again and again") {
+  ForEachQuantizedSet([] {
+    Generator random(11);
+    for (int32_t channels = 2; channels <= 260; channels += channels < 35 ? 1 : 25) {
+      // Rows that do not fill what they are written out to, and some that several threads share.
+      const int32_t rows = Pick(random, 1, 2) == 1 ? Pick(random, 2, 90) : 40000 / channels;
+      const Dims whole = {2, rows, channels};
+      CheckRepeated(whole, {channels}, random);
+      CheckRepeated(whole, {2, 1, channels}, random);
+    }
+  });
+}
+
+TEST_CASE("Binary on bytes: results that lie between two bytes") {
+  ForEachQuantizedSet([] {
+    Generator random(12);
+    for (const int32_t shift : {-21, -20, -19}) {
+      for (const BinaryFunction function : {BinaryFunction::kAdd, BinaryFunction::kSub}) {
+        ByteOp op("cpu.quantized_binary.bytes", "cpu.quantized_binary.portable");
+        op.AddInput(RandomBytes(DType::kI8, {3000}, Layout::kRowMajor, random));
+        op.AddInput(RandomBytes(DType::kI8, {3000}, Layout::kRowMajor, random));
+        op.AddOutput(DType::kI8, {3000}, Layout::kRowMajor);
+        BinaryCase c;
+        c.function = function;
+        c.rounding = Rounding::kFixedPoint;
+        auto attributes = Attributes(c, DType::kI8, DType::kI8, DType::kI8, random);
+        attributes.left_shift = 20;
+        for (QuantizedScale* scale :
+             {&attributes.x_scale, &attributes.y_scale, &attributes.output_scale}) {
+          scale->multiplier = 1 << 30;
+          scale->shift = 0;
+        }
+        attributes.output_scale.shift = shift;
+        CHECK(op.Agree<uint8_t>(attributes, 1));
+      }
     }
   });
 }
