@@ -190,10 +190,39 @@ template <UnaryFunction kFunction>
   if constexpr (kFunction == UnaryFunction::kMish) return Mish(x);
 }
 
+/// Serves what is left of rows behind their whole vectors, of many rows at a time.
+template <UnaryFunction kFunction>
+static void ActivateRests(const ActivateCall& call, int done, int rest) {
+  constexpr int kGathered = 8 * kLanes;
+  float values[kGathered] = {};
+  const int at_once = kGathered / rest;
+  for (int first = 0; first < call.rows; first += at_once) {
+    const int rows = call.rows - first < at_once ? call.rows - first : at_once;
+    const float* x = call.x + first * call.step + done;
+    for (int row = 0; row < rows; ++row, x += call.step) {
+      for (int i = 0; i < rest; ++i) values[row * rest + i] = x[i];
+    }
+    for (int i = 0; i < rows * rest; i += kLanes) {
+      Store<kLanes>(values + i, Activated<kFunction>(Load<kLanes>(values + i), call.a, call.b));
+    }
+    float* y = call.y + first * call.step + done;
+    for (int row = 0; row < rows; ++row, y += call.step) {
+      for (int i = 0; i < rest; ++i) y[i] = values[row * rest + i];
+    }
+  }
+}
+
 /// Whole vectors of all rows are one loop: a loop for each row would load its constants again for
 /// the two vectors that a tile's rows have.
 template <UnaryFunction kFunction>
 static void ActivateAll(const ActivateCall& call) {
+  const int64_t elements = int64_t{call.rows} * call.count;
+  if (call.rows > 1 && call.step == call.count && elements <= INT32_MAX) {
+    ActivateCall row = call;
+    row.rows = 1;
+    row.count = static_cast<int>(elements);
+    return ActivateAll<kFunction>(row);
+  }
   const int vectors = call.count / kLanes;
   const float* x = call.x;
   float* y = call.y;
@@ -209,12 +238,7 @@ static void ActivateAll(const ActivateCall& call) {
   }
   const int done = vectors * kLanes;
   const int rest = call.count - done;
-  if (rest == 0) return;
-  for (int row = 0; row < call.rows; ++row) {
-    const Floats last = LoadFirst<kLanes>(call.x + row * call.step + done, rest);
-    StoreFirst<kLanes>(call.y + row * call.step + done, Activated<kFunction>(last, call.a, call.b),
-                       rest);
-  }
+  if (rest != 0) ActivateRests<kFunction>(call, done, rest);
 }
 
 static void RunActivate(const ActivateCall& call) {

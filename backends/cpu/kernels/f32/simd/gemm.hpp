@@ -261,6 +261,24 @@ static void RunWholeTile(const TileCall& call) {
   }
 }
 
+/// Finishes the sums of one pixel's channels, four at a time and then one by one.
+[[gnu::always_inline]] static inline void FinishPixel(const TileCall& call, const Bounds<4>& bounds,
+                                                      const float* sums, const float* residual,
+                                                      float* y) {
+  constexpr int kFour = 4;
+  int c = 0;
+  for (; c + kFour <= call.channels; c += kFour) {
+    Vector<kFour> four = Load<kFour>(sums + c);
+    if (residual != nullptr) four += Load<kFour>(residual + c);
+    Store<kFour>(y + c, bounds.Clamp(four));
+  }
+  for (; c < call.channels; ++c) {
+    const float sum = residual == nullptr ? sums[c] : sums[c] + residual[c];
+    const float raised = sum < call.low ? call.low : sum;
+    y[c] = raised > call.high ? call.high : raised;
+  }
+}
+
 /// A group with fewer channels than lanes goes through a buffer, so that tiles store whole vectors.
 /// Its weights and bias are the same for all repeats.
 static void RunTile(const TileCall& call) {
@@ -276,15 +294,13 @@ static void RunTile(const TileCall& call) {
   whole.outputs_far = false;
   float* y = call.y;
   const float* residual = call.residual;
+  const Bounds<4> bounds(call.low, call.high);
   for (int repeat = 0; repeat < call.repeats; ++repeat) {
     RunWholeTile(whole);
     for (int i = 0; i < call.pixels; ++i) {
-      for (int c = 0; c < call.channels; ++c) {
-        float sum = buffer[i * call.width + c];
-        if (residual != nullptr) sum += residual[i * call.residual_step + c];
-        const float raised = sum < call.low ? call.low : sum;
-        y[i * call.y_step + c] = raised > call.high ? call.high : raised;
-      }
+      FinishPixel(call, bounds, buffer + i * call.width,
+                  residual == nullptr ? nullptr : residual + i * call.residual_step,
+                  y + i * call.y_step);
     }
     whole.x_first += call.x_next;
     y += call.y_next;

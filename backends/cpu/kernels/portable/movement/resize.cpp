@@ -4,6 +4,8 @@
 
 #include "backends/cpu/kernels/portable/indexing.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
+#include "backends/cpu/kernels/portable/strided.hpp"
+#include "runtime/base/config.hpp"
 #include "runtime/ops/resize_positions.hpp"
 
 namespace tenon::cpu::portable {
@@ -163,6 +165,70 @@ void BlendColumns(const Axis& channel, const Axis& column, const float* x,
   }
 }
 
+/// Columns of one output row, made of input rows whose columns have been blended before: neighbours
+/// among output rows read the same ones.
+template <int kTaps>
+class FewChannels {
+ public:
+  static constexpr int kMost = kHasWorkers ? 16 : 0;  // channels
+
+  [[nodiscard]] static bool Suits(const Axis& channel, const Axis& column) {
+    const bool are_dense = channel.out == 1 || (channel.x == 1 && channel.y == 1);
+    return channel.out <= kMost && are_dense && column.y == channel.out;
+  }
+
+  /// Of images at `x`, `channels` of `count` columns.
+  FewChannels(const float* x, int channels, const ResizeTaps<kTaps>* columns, int count)
+      : x_(x), channels_(channels), columns_(columns), count_(count) {
+    for (ptrdiff_t& held : held_) held = PTRDIFF_MIN;
+  }
+
+  void Run(const ResizeTaps<kTaps>& rows, float* y) {
+    const float* blended[kTaps];
+    for (int i = 0; i < kTaps; ++i) blended[i] = RowAt(rows.offset[i], rows);
+    const int elements = count_ * channels_;
+    TENON_INDEPENDENT_LOOP
+    for (int e = 0; e < elements; ++e) {
+      float sum = 0.0F;
+      for (int i = 0; i < kTaps; ++i) sum += rows.weight[i] * blended[i][e];
+      y[e] = sum;
+    }
+  }
+
+ private:
+  /// The input row that begins at `offset`, instead of one that `rows` does not read.
+  const float* RowAt(ptrdiff_t offset, const ResizeTaps<kTaps>& rows) {
+    int place = -1;
+    for (int i = 0; i < kTaps; ++i) {
+      if (held_[i] == offset) return rows_[i];
+      bool is_read = false;
+      for (int j = 0; j < kTaps; ++j) is_read = is_read || rows.offset[j] == held_[i];
+      if (!is_read) place = i;
+    }
+    held_[place] = offset;
+    BlendRow(x_ + offset, rows_[place]);
+    return rows_[place];
+  }
+
+  void BlendRow(const float* x, float* to) const {
+    for (int i = 0; i < count_; ++i, to += channels_) {
+      const ResizeTaps<kTaps>& taps = columns_[i];
+      for (int c = 0; c < channels_; ++c) {
+        float sum = 0.0F;
+        for (int j = 0; j < kTaps; ++j) sum += taps.weight[j] * x[taps.offset[j] + c];
+        to[c] = sum;
+      }
+    }
+  }
+
+  const float* x_;
+  int channels_;
+  const ResizeTaps<kTaps>* columns_;
+  int count_;
+  ptrdiff_t held_[kTaps];
+  float rows_[kTaps][kMost > 0 ? kColumns* kMost : 1];
+};
+
 template <int kTaps>
 void Interpolate(const KernelCall& call) {
   const auto& attributes = call.op.AttributesAs<ResizeAttributes>();
@@ -173,6 +239,7 @@ void Interpolate(const KernelCall& call) {
   const int blocks = (column.out + kColumns - 1) / kColumns;
   const int bands = (row.out + kRows - 1) / kRows;
   const int64_t work = int64_t{kColumns} * kRows * channel.out * kTaps * kTaps;
+  const bool is_few = FewChannels<kTaps>::Suits(channel, column);
   ParallelForWork(call.parallel, image.out * bands * blocks, work, [&](int begin, int end) {
     for (int index = begin; index < end; ++index) {
       const Range columns = RangeOf(column, index % blocks, kColumns);
@@ -182,13 +249,19 @@ void Interpolate(const KernelCall& call) {
       for (int i = columns.first; i < columns.end; ++i) {
         FindResizeTaps(attributes, column, i, column.x, column_taps[i - columns.first]);
       }
+      const int count = columns.end - columns.first;
+      const float* x = call.op.Input(0).As<const float>() + n * image.x;
+      FewChannels<kTaps> few(x, channel.out, column_taps, count);
       for (int o = rows.first; o < rows.end; ++o) {
         ResizeTaps<kTaps> row_taps;
         FindResizeTaps(attributes, row, o, row.x, row_taps);
-        BlendColumns(
-            channel, column, call.op.Input(0).As<const float>() + n * image.x, row_taps,
-            column_taps, columns.end - columns.first,
-            call.op.Output().As<float>() + n * image.y + o * row.y + columns.first * column.y);
+        float* y =
+            call.op.Output().As<float>() + n * image.y + o * row.y + columns.first * column.y;
+        if (is_few) {
+          few.Run(row_taps, y);
+        } else {
+          BlendColumns(channel, column, x, row_taps, column_taps, count, y);
+        }
       }
     }
   });
