@@ -3,6 +3,7 @@
 
 #include "converter/ir/elements.hpp"
 #include "converter/ir/rewrite.hpp"
+#include "converter/passes/byte_functions.hpp"
 #include "converter/passes/passes.hpp"
 #include "converter/passes/quantization.hpp"
 #include "runtime/ops/host/op_host_row.hpp"
@@ -212,6 +213,11 @@ bool FoldIntoReaders(Graph& graph, OpId id, int32_t shift) {
 }  // namespace
 
 Status FoldLookups(Graph& graph, PassContext& context) {
+  for (const OpId id : graph.OpOrder()) {
+    if (!graph.IsOp(id)) continue;
+    TENON_ASSIGN_OR_RETURN(const bool made, TryMakeByteFunction(graph, id, context.fold));
+    if (made) ++context.report.changed;
+  }
   for (const OpId id : graph.OpOrder()) {
     if (!graph.IsOp(id) || graph.op(id).kind != OpKind::kLookup) continue;
     if (JoinTables(graph, id)) ++context.report.changed;

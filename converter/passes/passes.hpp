@@ -182,6 +182,7 @@ Status FuseQuantized(Graph& graph, PassContext& context);
 // Removes lookups that need not run.
 
 /// Removes lookup ops whose work other ops can do at no cost:
+///   - what is a function of one tensor of bytes through several such ops becomes one table;
 ///   - a table after a table is merged with it;
 ///   - a table that only moves every value by the same amount (from u8 to i8: 128 less) becomes
 ///     another zero point of the op that makes its input, where nobody else reads that, or of all

@@ -1,5 +1,8 @@
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
+#include "converter/fold/fold_tensors.hpp"
 #include "converter/ir/elements.hpp"
 #include "converter/passes/passes.hpp"
 #include "tests/unit/converter/passes/pass_testing.hpp"
@@ -94,6 +97,70 @@ TEST_CASE("FoldLookups: two tables become one") {
   const std::vector<double> joined = ReadElements(graph.tensor(op.inputs[1]));
   for (size_t i = 0; i < 256; ++i) CHECK(joined[i] == 127.0 - static_cast<double>(i / 2));
   CHECK(graph.FindTensor("half") == kNone);
+}
+
+/// Runs the pass with kernels for constants.
+Graph Folded(const std::string& text, int changed) {
+  Graph graph = ParsedForTest(text);
+  PassContext context;
+  context.fold = FoldTensors;
+  REQUIRE(FoldLookups(graph, context).ok());
+  CHECK(context.report.changed == changed);
+  REQUIRE(Verify(graph).ok());
+  return graph;
+}
+
+/// The product is divided by 128 in two steps, rounding each time.
+constexpr const char* kProduct =
+    "{function=mul, output_multiplier=1073741824, output_shift=-6, "
+    "rounding=fixed_point}";
+
+TEST_CASE("FoldLookups: a byte times a function of it is one table") {
+  const std::string half = Table("half", "i8", [](int i) { return (i - 128) / 2; });
+  const Graph graph = Folded("input %a: i8[2,3]\ninput %b: i8[2,3]\n" + half +
+                                 "%x = quantized_binary(%a, %b)\n"
+                                 "%h = lookup(%x, %half)\n"
+                                 "%y = quantized_binary(%x, %h) " +
+                                 kProduct + "\noutput %y\n",
+                             1);
+  const std::vector<OpId> ops = graph.OpOrder();
+  REQUIRE(ops.size() == 2);
+  const Op& op = graph.op(ops[1]);
+  REQUIRE(op.kind == OpKind::kLookup);
+  CHECK(op.inputs[0] == graph.op(ops[0]).outputs[0]);
+  CHECK(graph.tensor(op.outputs[0]).name == "y");
+  const std::vector<double> table = ReadElements(graph.tensor(op.inputs[1]));
+  for (int i = 0; i < 256; ++i) {
+    const int product = (i - 128) * ((i - 128) / 2);  // not negative
+    CHECK(table[static_cast<size_t>(i)] == std::min(((product + 1) / 2 + 32) / 64, 127));
+  }
+}
+
+TEST_CASE("FoldLookups: constants of one value are no operands of their own") {
+  const Graph graph =
+      Folded(std::string("input %x: u8[5]\nconst %three: u8[1] = [3]\n"
+                         "%s: u8[5] = quantized_binary(%x, %three) {to=u8, min=0, max=255}\n"
+                         "%y: u8[5] = quantized_binary(%s, %x) {to=u8, min=0, max=255}\n"
+                         "output %y\n"),
+             1);
+  REQUIRE(graph.OpOrder().size() == 1);
+  const Op& op = graph.op(graph.OpOrder()[0]);
+  const std::vector<double> table = ReadElements(graph.tensor(op.inputs[1]));
+  for (int i = 0; i < 256; ++i) {
+    CHECK(table[static_cast<size_t>(i)] == std::min(std::min(i + 3, 255) + i, 255));
+  }
+}
+
+TEST_CASE("FoldLookups: functions of two tensors, of several values, and single ops stay") {
+  const std::string half = Table("half", "i8", [](int i) { return (i - 128) / 2; });
+  for (const char* operands : {"%x, %h2", "%x, %each", "%x, %one"}) {
+    Folded("input %x: i8[4]\ninput %z: i8[4]\n" + half +
+               "const %each: i8[4] = [1, 2, 3, 4]\nconst %one: i8[1] = [1]\n"
+               "%h2 = lookup(%z, %half)\n"
+               "%y = quantized_binary(" +
+               operands + ")\noutput %y\noutput %h2\n",
+           0);
+  }
 }
 
 TEST_CASE("FoldLookups: a table that does more than move values stays") {
