@@ -120,6 +120,7 @@ constexpr KernelModel kModels[] = {
     {"cpu.quantize.", QuantizedElements},
     {"cpu.dequantize.", QuantizedElements},
     {"cpu.lookup.", QuantizedElements},
+    {"cpu.quantized_conv.vector_winograd", QuantizedWinograd},
     {"cpu.quantized_conv.", QuantizedConv},
     {"cpu.quantized_matmul.", QuantizedMatMul},
     {"cpu.quantized_binary.", QuantizedBinary},
@@ -208,8 +209,9 @@ CostTerms InNetwork(const CostTerms& terms, double network_bytes, const MachineF
 }
 
 double ConstantBytes(const ProfileOperands& operands) {
-  // Winograd's algorithm stores 36 coefficients for 9 weights.
-  const double packing = operands.kernel() == "cpu.conv.vector_winograd" ? 4 : 1;
+  // Winograd's algorithm stores 36 coefficients for 9 weights, and two bytes for one.
+  double packing = operands.kernel() == "cpu.conv.vector_winograd" ? 4 : 1;
+  if (operands.kernel() == "cpu.quantized_conv.vector_winograd") packing = 8;
   const OpCall& call = operands.call();
   double bytes = 0;
   for (int i = 0; i < call.InputCount(); ++i) {

@@ -58,6 +58,7 @@ void PortableGemm(const Context& context);
 void LibraryGemm(const Context& context);  ///< oneDNN's convolutions and matrix products
 // These are kernels on bytes (features_quantized.cpp).
 void QuantizedConv(const Context& context);  ///< depthwise ones have a model of their own
+void QuantizedWinograd(const Context& context);
 void QuantizedMatMul(const Context& context);
 void QuantizedElements(const Context& context);  ///< quantize, dequantize, lookup
 void QuantizedBinary(const Context& context);

@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <iterator>
 
+#include "backends/cpu/caps/q8_winograd_caps.hpp"
 #include "backends/cpu/caps/tiles.hpp"
 #include "converter/cost/features_kernels.hpp"
+#include "runtime/ops/kernel_refusals.hpp"
 
 namespace tenon::converter::features {
 namespace {
@@ -87,6 +89,23 @@ void QuantizedConv(const Context& context) {
     AddGemm(context, gemm);
   }
   AddRescaled(context, attributes.output.rounding);
+  AddActivationTraffic(context);
+}
+
+/// Its products are of numbers of 16 bits, half as many at a time.
+void QuantizedWinograd(const Context& context) {
+  const OpCall& call = context.call();
+  const cpu::q8::WinogradCut cut = cpu::q8::WinogradCutOf(call);
+  const auto tiles = static_cast<double>(cut.tiles);
+  const int64_t products = int64_t{kWinogradCoefficients} * cut.numbers * cut.outputs;
+  CostTerms& terms = context.terms;
+  terms.Add("tile_cycles",
+            tiles * static_cast<double>(products) / static_cast<double>(kChannelStep * 2));
+  terms.Add("input_vectors",
+            tiles * static_cast<double>(CeilDiv<int64_t>(cut.numbers, kChannelStep)));
+  terms.Add("output_vectors", tiles * static_cast<double>(cut.outputs / kChannelStep));
+  terms.Add("weight_bytes", static_cast<double>(products * 2));
+  AddRescaled(context, call.AttributesAs<QuantizedConvAttributes>().output.rounding);
   AddActivationTraffic(context);
 }
 

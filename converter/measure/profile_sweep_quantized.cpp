@@ -158,7 +158,9 @@ void AddImages(Rounding rounding, std::vector<SweepNetwork>& networks) {
       builder.Conv(x, channels, 3, size > 14 ? 2 : 1, channels, rounding);
       builder.Conv(x, channels, 5, channels % 3 == 0 ? 2 : 1, channels, rounding);
       builder.Conv(x, channels, 7, channels % 3 == 0 ? 1 : 2, channels, rounding);
-      if (channels <= 96 || size <= 14) builder.Conv(y, channels, 3, 1, 1, rounding);
+      for (const int stride : {1, 2}) {  // of which 2 is not for Winograd's way
+        if (channels <= 96 || size <= 14) builder.Conv(y, channels, 3, stride, 1, rounding);
+      }
       x = builder.Add(x, y, rounding);
       builder.MaxPool(x, 2, 2);
       builder.AveragePool(x, size > 14 ? 2 : 7, 2,

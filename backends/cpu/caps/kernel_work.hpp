@@ -11,4 +11,8 @@ namespace tenon::cpu {
 /// beside them; -1: as the op's row counts.
 [[nodiscard]] int64_t OwnProducts(const char* name, const OpCall& call);
 
+/// Returns the elementary operations of vectors that a kernel on bytes takes beside its products,
+/// as roundings of fixed point take several; -1: as the op's row counts.
+[[nodiscard]] int64_t OwnElementaryOps(const char* name, const OpCall& call);
+
 }  // namespace tenon::cpu
