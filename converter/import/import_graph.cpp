@@ -74,6 +74,17 @@ Status FoldValue(Graph& graph, TensorId id, const ConstantFolder& fold) {
   return {};
 }
 
+void FoldCounters(Graph& graph, const std::vector<TensorId>& ids, const ConstantFolder& fold) {
+  constexpr int64_t kMostBytes = 64;
+  std::vector<TensorId> counters;
+  for (const TensorId id : ids) {
+    const Tensor& tensor = graph.tensor(id);
+    if (tensor.IsConstant() || IsFloat(tensor.dtype) || tensor.ByteSize() > kMostBytes) continue;
+    if (CheckFoldable(graph, id).ok()) counters.push_back(id);
+  }
+  if (fold && !counters.empty()) (void)fold(graph, counters);  // one that stays is computed later
+}
+
 void EraseUnread(Graph& graph) {
   std::vector<OpId> order = graph.OpOrder();
   std::reverse(order.begin(), order.end());

@@ -36,6 +36,10 @@ namespace tenon::converter {
 /// Makes a tensor constant, or reports on which graph input it depends.
 [[nodiscard]] Status FoldValue(Graph& graph, TensorId id, const ConstantFolder& fold);
 
+/// Makes constants of those integers among `ids` that depend on no input, where that can be done: a
+/// loop counts with them, and its condition would compute every round before anew.
+void FoldCounters(Graph& graph, const std::vector<TensorId>& ids, const ConstantFolder& fold);
+
 /// Drops ops and constants that nothing reads (what was folded, operands that gave a shape, ...).
 void EraseUnread(Graph& graph);
 

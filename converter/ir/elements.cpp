@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 namespace tenon::converter {
 namespace {
@@ -18,6 +19,23 @@ template <typename T, typename Value>
 void Store(Value value, std::byte* element) {
   const T converted = static_cast<T>(value);
   std::memcpy(element, &converted, sizeof converted);
+}
+
+/// The whole number nearest to zero of a value; what int64_t cannot hold becomes its end, NaN 0.
+int64_t Whole(double value) {
+  constexpr double kEnd = 9223372036854775808.0;  // 2^63
+  if (std::isnan(value)) return 0;
+  if (value >= kEnd) return std::numeric_limits<int64_t>::max();
+  if (value < -kEnd) return std::numeric_limits<int64_t>::min();
+  return static_cast<int64_t>(value);
+}
+
+/// The same of what is not below zero, up to 2^64 - 1; below zero as `Whole`.
+uint64_t WholeUnsigned(double value) {
+  constexpr double kHalf = 9223372036854775808.0;  // 2^63
+  if (!(value >= kHalf)) return static_cast<uint64_t>(Whole(value));
+  if (value >= 2 * kHalf) return std::numeric_limits<uint64_t>::max();
+  return static_cast<uint64_t>(value);
 }
 
 // Returns the bits of the significand, including the hidden one.
@@ -106,9 +124,9 @@ void WriteElement(DType dtype, double value, std::byte* element) {
     case DType::kBf16:
       return Store<uint16_t>(Bfloat16FromFloat(static_cast<float>(value)), element);
     case DType::kU64:
-      return Store<uint64_t>(value, element);
+      return Store<uint64_t>(WholeUnsigned(value), element);
     default:
-      return WriteInteger(dtype, static_cast<int64_t>(value), element);
+      return WriteInteger(dtype, Whole(value), element);
   }
 }
 

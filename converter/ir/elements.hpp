@@ -17,7 +17,8 @@ namespace tenon::converter {
 
 /// Reads one element of float dtype (and exactly also of bool and of integers below 2^53).
 [[nodiscard]] double ReadElement(DType dtype, const std::byte* element);
-/// Rounds to the dtype; integers must be in its range.
+/// Rounds to the dtype. Of integers the lowest bits are kept of what 64 bits hold; what they cannot
+/// hold is taken for their end, NaN for 0.
 void WriteElement(DType dtype, double value, std::byte* element);
 
 /// Reads one element of an integer dtype or bool. u64 is returned as the i64 of the same bits.

@@ -208,6 +208,10 @@ Status Importer::AddOutputs() {
 
 Status Importer::Fold(TensorId id) { return FoldValue(graph_, id, fold_); }
 
+void Importer::FoldCounters(const std::vector<TensorId>& ids) {
+  converter::FoldCounters(graph_, ids, fold_);
+}
+
 void Importer::EraseUnused() {
   EraseUnread(graph_);
   std::erase_if(values_, [&](const auto& value) { return !graph_.IsTensor(value.second); });

@@ -52,6 +52,7 @@ class Importer {
                                                           const std::string& scope);
   /// Makes a tensor constant, or says on which graph input it depends.
   [[nodiscard]] Status Fold(TensorId id);
+  void FoldCounters(const std::vector<TensorId>& ids);  ///< see import_graph.hpp
   /// Checks that constants, graphs copied out of nodes and `more` bytes for `what` are not too
   /// much.
   [[nodiscard]] Status CheckMemory(int64_t more, const std::string& what);

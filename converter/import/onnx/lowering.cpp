@@ -231,6 +231,8 @@ Result<std::vector<int32_t>> Lowering::Axes(const std::vector<int64_t>& axes, in
 
 Status Lowering::RequireConstant(TensorId id) { return importer_.Fold(id); }
 
+void Lowering::FoldCounters(const std::vector<TensorId>& ids) { importer_.FoldCounters(ids); }
+
 Result<std::vector<int64_t>> Lowering::ConstantInts(TensorId id) {
   if (IsFloat(DTypeOf(id))) {
     return InputError("'{}' must hold integers, not {}", graph().tensor(id).name,

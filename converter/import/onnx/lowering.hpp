@@ -85,6 +85,8 @@ class Lowering {
   /// Makes the tensor a constant, folding what it is computed from. Errors if it depends on an
   /// input of the graph.
   [[nodiscard]] Status RequireConstant(TensorId id);
+  /// Of a loop's carried values (see import_graph.hpp).
+  void FoldCounters(const std::vector<TensorId>& ids);
   [[nodiscard]] Result<std::vector<int64_t>> ConstantInts(TensorId id);
   [[nodiscard]] Result<std::vector<double>> ConstantDoubles(TensorId id);
   /// An error where memory would not be allowed so many numbers: dims of an input, which cost

@@ -167,9 +167,9 @@ std::string ElementTypeName(int element_type) {
   if (TensorProto::DataType_IsValid(element_type)) {
     return TensorProto::DataType_Name(element_type);
   }
-  const int newer = element_type - kFirstNewer;
-  const bool is_named = newer >= 0 && newer < static_cast<int>(std::size(kNewer));
-  return is_named ? kNewer[newer] : std::to_string(element_type);
+  const bool is_named = element_type >= kFirstNewer &&
+                        element_type < kFirstNewer + static_cast<int>(std::size(kNewer));
+  return is_named ? kNewer[element_type - kFirstNewer] : std::to_string(element_type);
 }
 
 }  // namespace

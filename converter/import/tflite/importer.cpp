@@ -207,6 +207,10 @@ void Importer::Bind(int32_t tensor, TensorId id, Order order) {
 
 Status Importer::Fold(TensorId id) { return FoldValue(graph_, id, fold_); }
 
+void Importer::FoldCounters(const std::vector<TensorId>& ids) {
+  converter::FoldCounters(graph_, ids, fold_);
+}
+
 Status Importer::LowerNode(const format::Operator& node) {
   TENON_RETURN_IF_ERROR(CheckConstantLimit(graph_, 0, graph_.name));
   const auto op = OperatorOf(*model_.operator_codes()->Get(node.opcode_index()));

@@ -56,6 +56,7 @@ class Importer {
   [[nodiscard]] Variables& variables() { return variables_; }
   /// Makes a tensor constant, or says on which graph input it depends.
   [[nodiscard]] Status Fold(TensorId id);
+  void FoldCounters(const std::vector<TensorId>& ids);  ///< see import_graph.hpp
   /// Lowers the model's graph `index` as if it stood here, with these inputs, and gives its
   /// outputs.
   [[nodiscard]] Result<std::vector<TensorId>> Inline(int32_t index,

@@ -77,6 +77,8 @@ class Node {
   [[nodiscard]] Result<std::vector<double>> Doubles(int index);
   /// Makes the tensor a constant.
   [[nodiscard]] Status RequireConstant(TensorId id) { return importer_.Fold(id); }
+  /// Of a loop's carried values (see import_graph.hpp).
+  void FoldCounters(const std::vector<TensorId>& ids) { importer_.FoldCounters(ids); }
   /// A new constant; integers must be exact in the type.
   [[nodiscard]] TensorId Constant(std::string_view hint, DType dtype, const Shape& shape,
                                   const std::vector<double>& values);

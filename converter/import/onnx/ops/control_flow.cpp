@@ -147,6 +147,7 @@ Status LowerLoop(Lowering& node) {
     if (outputs.empty()) return InputError("its body has no outputs");
     TENON_RETURN_IF_ERROR(TakeOutputs(outputs, 1, state));
     if (!node.HasInput(1)) continue;  // then the number of iterations alone decides
+    node.FoldCounters(state.carried);
     TENON_ASSIGN_OR_RETURN(const int64_t again, OneConstant(node, outputs[0], "its condition"));
     goes_on = again != 0;
   }

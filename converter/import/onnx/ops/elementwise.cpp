@@ -139,7 +139,7 @@ Status LowerIsInf(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(TensorId x, node.Input(0));
   const bool positive = node.Flag("detect_positive", true);
   const bool negative = node.Flag("detect_negative", true);
-  if (!positive && !negative) {
+  if ((!positive && !negative) || !IsFloat(node.DTypeOf(x))) {
     TENON_ASSIGN_OR_RETURN(const TensorId no, node.Scalar("no", DType::kBool, 0));
     return node.Expand(no, node.ShapeOf(x), 0).status();
   }

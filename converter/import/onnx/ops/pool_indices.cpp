@@ -8,9 +8,10 @@
 namespace tenon::converter {
 namespace {
 
-/// Where the elements of every window lie in a plane; behind its end in the padding.
+/// Where the elements of every window lie in a plane; behind its end in the padding, which comes
+/// last: an element as low as the padding is found before it.
 struct Places {
-  std::vector<double> element;  ///< [output][row][column]: row by row
+  std::vector<double> element;  ///< [output][tap]: those inside row by row
   std::vector<double> given;    ///< the same as the node counts them
 };
 
@@ -18,16 +19,24 @@ Places PlacesOf(const Shape& x, const Shape& y, const PoolAttributes& pool, bool
   Places places;
   const int32_t height = x[2];
   const int32_t width = x[3];
+  const int32_t taps = pool.kernel[0] * pool.kernel[1];
   for (int32_t out = 0; out < y[2] * y[3]; ++out) {
-    for (int32_t tap = 0; tap < pool.kernel[0] * pool.kernel[1]; ++tap) {
+    int32_t outside = 0;
+    for (int32_t tap = 0; tap < taps; ++tap) {
       const int32_t row =
           out / y[3] * pool.strides[0] - pool.pads[0] + tap / pool.kernel[1] * pool.dilations[0];
       const int32_t column =
           out % y[3] * pool.strides[1] - pool.pads[1] + tap % pool.kernel[1] * pool.dilations[1];
       const bool inside = row >= 0 && row < height && column >= 0 && column < width;
-      places.element.push_back(inside ? row * width + column : height * width);
+      if (!inside) {
+        ++outside;
+        continue;
+      }
+      places.element.push_back(row * width + column);
       places.given.push_back(columns_first ? column * height + row : row * width + column);
     }
+    places.element.insert(places.element.end(), static_cast<size_t>(outside), height * width);
+    places.given.insert(places.given.end(), static_cast<size_t>(outside), -1);
   }
   return places;
 }

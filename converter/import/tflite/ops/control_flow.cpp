@@ -106,6 +106,7 @@ Status LowerWhile(Node& node) {
     if (round == kMostRounds) return InputError("more than {} rounds", kMostRounds);
     TENON_ASSIGN_OR_RETURN(values, node.Inline(options->body_subgraph_index(), values));
     if (values.size() != carried) return InputError("its body has {} outputs", values.size());
+    node.FoldCounters(values);
   }
 }
 

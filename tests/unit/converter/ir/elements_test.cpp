@@ -104,5 +104,21 @@ TEST_CASE("Integers: the ends of every range survive") {
   CHECK_FALSE(survives(DType::kU8, 256));
 }
 
+TEST_CASE("Integers: what no integer holds becomes an end of 64 bits, NaN becomes 0") {
+  std::byte element[8];
+  const auto kept = [&](DType dtype, double value) {
+    WriteElement(dtype, value, element);
+    return ReadInteger(dtype, element);
+  };
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  CHECK(kept(DType::kI64, kInfinity) == INT64_MAX);
+  CHECK(kept(DType::kI64, -1e300) == INT64_MIN);
+  CHECK(kept(DType::kI64, std::nan("")) == 0);
+  CHECK(kept(DType::kU64, 18446744073709549568.0) == -2048);  // the last below 2^64
+  CHECK(kept(DType::kU64, kInfinity) == -1);
+  CHECK(kept(DType::kU64, -1) == -1);
+  CHECK(kept(DType::kI32, -2147483648.0) == INT32_MIN);
+}
+
 }  // namespace
 }  // namespace tenon::converter

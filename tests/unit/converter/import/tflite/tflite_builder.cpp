@@ -158,12 +158,13 @@ std::string TfliteBuilder::Text(const ImportOptions& options) {
   return TextOf(ImportBytes(File(), options));
 }
 
-Result<Graph> ImportBytes(const std::vector<uint8_t>& file, const ImportOptions& options) {
+Result<Graph> ImportBytes(const std::vector<uint8_t>& file, const ImportOptions& options,
+                          const ConstantFolder& fold) {
   const std::filesystem::path path =
       std::filesystem::temp_directory_path() / fmt::format("tenon_model_{}.tflite", getpid());
   std::ofstream(path, std::ios::binary)
       .write(reinterpret_cast<const char*>(file.data()), static_cast<std::streamsize>(file.size()));
-  auto graph = ImportTflite(path, options, FoldWithPortableKernels);
+  auto graph = ImportTflite(path, options, fold ? fold : ConstantFolder(FoldWithPortableKernels));
   std::filesystem::remove(path);
   if (graph.ok()) return graph;
   Error error = graph.error();

@@ -109,7 +109,8 @@ class TfliteBuilder {
 
 /// Imports the bytes of a file.
 [[nodiscard]] Result<Graph> ImportBytes(const std::vector<uint8_t>& file,
-                                        const ImportOptions& options = {});
+                                        const ImportOptions& options = {},
+                                        const ConstantFolder& fold = {});
 
 /// "error: " and message and details, without the file's name.
 [[nodiscard]] std::string TextOf(const Result<Graph>& graph);

@@ -222,6 +222,17 @@ TEST_CASE("Cast: strings are refused") {
   CHECK(model.Text() == R"(error: node 'n' (Cast): element type STRING is not supported)");
 }
 
+TEST_CASE("Cast: a number far from every element type is refused by its number") {
+  // Numbers of newer types have names: how far this one is from them is no int.
+  const auto model = ModelBuilder(13)
+                         .Input("x", {2, 3})
+                         .Node("Cast", {"x"}, {"y"})
+                         .Set("to", INT32_MIN)
+                         .Output("y");
+
+  CHECK(model.Text() == R"(error: node 'n' (Cast): element type -2147483648 is not supported)");
+}
+
 TEST_CASE("An attribute that the lowering does not know is refused") {
   const auto model =
       ModelBuilder(18).Input("x", {2, 3}).Node("Relu", {"x"}, {"y"}).Set("slope", 1.0F).Output("y");

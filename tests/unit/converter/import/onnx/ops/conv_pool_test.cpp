@@ -1,7 +1,10 @@
 // Convolution and pooling: the graphs that ONNX nodes become.
 #include <doctest/doctest.h>
 
+#include <limits>
+
 #include "tests/unit/converter/import/onnx/model_builder.hpp"
+#include "tests/unit/converter/import/onnx/run_model.hpp"
 
 namespace tenon::converter::test {
 
@@ -150,6 +153,23 @@ TEST_CASE("MaxPool: unused indices do no harm") {
 %y: f32[1,2,5,5] = max_pool(%x) {kernel=[2,2]} "n"
 output %y
 )");
+}
+
+TEST_CASE("MaxPool: indices are of elements where those are as low as the padding") {
+  const float low = -std::numeric_limits<float>::infinity();
+  for (const auto type : {onnx::TensorProto::FLOAT, onnx::TensorProto::UINT8}) {
+    const auto model = ModelBuilder(13)
+                           .Input("x", {1, 1, 2, 2})
+                           .Node("Cast", {"x"}, {"c"}, "cast")
+                           .Set("to", type)
+                           .Node("MaxPool", {"c"}, {"y", "places"})
+                           .Set("kernel_shape", std::vector<int64_t>{2, 2})
+                           .Set("pads", std::vector<int64_t>{1, 1, 0, 0})
+                           .Output("places", onnx::TensorProto::INT64);
+    const float lowest = type == onnx::TensorProto::FLOAT ? low : 0.0F;
+    const Floats x = {lowest, lowest, 3, lowest};
+    CHECK(Run<int64_t>(model, {x}) == std::vector<int64_t>{0, 0, 2, 2});
+  }
 }
 
 TEST_CASE("MaxPool: indices of one spatial dimension are refused") {

@@ -46,6 +46,27 @@ TEST_CASE("ArgMin: what is not a number is the largest, so the smallest number i
   CHECK(Places("ArgMin", x, /*last=*/true) == std::vector<int64_t>{2, 3, 3});
 }
 
+TEST_CASE("ArgMax, ArgMin: of integers the first of equals is taken, or the last") {
+  // Not as floats: the two large ones differ by less than a float has.
+  for (const char* op : {"ArgMax", "ArgMin"}) {
+    for (const bool last : {false, true}) {
+      auto model = ModelBuilder(13).Input("x", {2, 4});
+      model.Ints("far", {1 << 30, (1 << 30) + 1, (1 << 30) + 1, 1 << 30});
+      model.Node("Cast", {"x"}, {"i"}, "cast").Set("to", onnx::TensorProto::INT64);
+      model.Node("Add", {"i", "far"}, {"sum"}, "add");
+      model.Node(op, {"sum"}, {"y"}).Set("axis", 1).Set("select_last_index", last ? 1 : 0);
+      model.Output("y", onnx::TensorProto::INT64);
+      const auto places = Run<int64_t>(model, {{0, 0, 0, 0, 5, 4, 0, 0}});
+      const bool largest = std::string(op) == "ArgMax";
+      const std::vector<int64_t> first_ones =
+          largest ? std::vector<int64_t>{1, 0} : std::vector<int64_t>{0, 3};
+      const std::vector<int64_t> last_ones =
+          largest ? std::vector<int64_t>{2, 1} : std::vector<int64_t>{3, 3};
+      CHECK(places == (last ? last_ones : first_ones));
+    }
+  }
+}
+
 TEST_CASE("Hardmax: is 1 at what is not a number") {
   const auto model = ModelBuilder(13).Input("x", {1, 3}).Node("Hardmax", {"x"}, {"y"}).Output("y");
   CheckClose(Run(model, {{4, std::nanf(""), 8}}), {0, 1, 0});

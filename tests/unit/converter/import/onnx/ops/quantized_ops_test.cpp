@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "tests/unit/converter/import/onnx/model_builder.hpp"
 #include "tests/unit/converter/import/onnx/run_model.hpp"
@@ -217,6 +218,41 @@ TEST_CASE("MatMulIntegerToFloat: a product of integers in floats, with a bias") 
     }
   }
   CheckClose(Run(model, {x}), wanted);
+}
+
+// Products with columns {1, 0.5} and {-0.5, -2}.
+constexpr float kDynamicX[] = {0, 255, 51, 102};  // held by bytes in steps of 1
+constexpr float kDynamicProducts[] = {127.5F, -510, 102, -229.5F};
+
+ModelBuilder BeginDynamic() {
+  auto model = ModelBuilder(13).Input("x", {2, 2}).Floats("sw", {2}, {0.5F, 0.25F});
+  AddBytes(model, "w", {2, 2}, {130, 126, 129, 120});
+  AddBytes(model, "zw", {2}, {128, 128});
+  return model.Floats("bias", {2}, {1, -1});
+}
+
+void CheckDynamic(const ModelBuilder& model, bool bias) {
+  Floats wanted(std::begin(kDynamicProducts), std::end(kDynamicProducts));
+  for (size_t i = 0; i < wanted.size() && bias; ++i) wanted[i] += i % 2 == 0 ? 1.0F : -1.0F;
+  CheckClose(Run(model, {Floats(std::begin(kDynamicX), std::end(kDynamicX))}), wanted);
+}
+
+TEST_CASE("DynamicQuantizeMatMul: floats are quantised as they come, the bias is optional") {
+  for (const bool bias : {false, true}) {
+    auto model = BeginDynamic();
+    model.Node("DynamicQuantizeMatMul", {"x", "w", "sw", "zw", bias ? "bias" : ""}, {"y"});
+    CheckDynamic(Microsoft(model).Output("y"), bias);
+  }
+}
+
+TEST_CASE("MatMulIntegerToFloat: a scale that is computed, the bias is optional") {
+  for (const bool bias : {false, true}) {
+    auto model = BeginDynamic();
+    model.Node("DynamicQuantizeLinear", {"x"}, {"q", "sx", "zx"}, "begin");
+    model.Node("MatMulIntegerToFloat", {"q", "w", "sx", "sw", "zx", "zw", bias ? "bias" : ""},
+               {"y"});
+    CheckDynamic(Microsoft(model).Output("y"), bias);
+  }
 }
 
 }  // namespace

@@ -2,7 +2,9 @@
 // refused. litert_layers_test.py compares larger ones with LiteRT.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "tests/unit/converter/import/tflite/run_steps.hpp"
 
@@ -258,6 +260,30 @@ TEST_CASE("TFLite WHILE: rounds that are known stand one behind the other") {
     CHECK(RunStep(model, {{"x", {1.0F, -3.0F}}}).at("y") ==
           std::vector<float>{factor, -3.0F * factor});
   }
+}
+
+/// Ops from which the tensors are computed.
+size_t OpsBehind(const Graph& graph, std::vector<TensorId> pending) {
+  std::set<OpId> ops;
+  while (!pending.empty()) {
+    const TensorId id = pending.back();
+    pending.pop_back();
+    if (graph.tensor(id).IsConstant() || !ops.insert(graph.tensor(id).producer).second) continue;
+    for (const TensorId input : graph.op(graph.tensor(id).producer).inputs)
+      pending.push_back(input);
+  }
+  return ops.size();
+}
+
+TEST_CASE("TFLite WHILE: a round's condition does not compute the rounds before it again") {
+  Loop model(20, true);
+  size_t most = 0;
+  const auto fold = [&](Graph& graph, const std::vector<TensorId>& tensors) {
+    most = std::max(most, OpsBehind(graph, tensors));
+    return FoldWithPortableKernels(graph, tensors);
+  };
+  CHECK(ImportBytes(model.File(), {}, fold).ok());
+  CHECK(most == 1);
 }
 
 TEST_CASE("TFLite WHILE: without an end, or with one that is computed, it is refused") {
