@@ -2,6 +2,8 @@
 
 #include <iterator>
 
+#include "runtime/ops/op_kind.hpp"
+
 namespace tenon::test {
 namespace {
 
@@ -22,7 +24,8 @@ void ReadSections(const PlanView& view, PlanSpec& spec) {
 void ReadProgram(const ProgramView& program, PlanSpec& spec) {
   for (size_t i = 0; i < program.arena_count(); ++i) {
     const ArenaInfo info = program.arena(i);
-    spec.arenas.push_back({info.bytes, info.alignment, info.space, info.slots});
+    spec.arenas.push_back(
+        {info.bytes, info.alignment, info.space, info.slots, program.arena_use(i)});
   }
   for (size_t i = 0; i < program.storage_count(); ++i) {
     const StorageInfo info = program.storage(i);
@@ -63,10 +66,12 @@ void ReadProgram(const ProgramView& program, PlanSpec& spec) {
                              ToVector(info.writes)});
   }
   for (size_t i = 0; i < program.input_count(); ++i) {
-    spec.inputs.push_back({program.input(i).name, program.input(i).tensor});
+    const PortInfo port = program.input(i);
+    spec.inputs.push_back({port.name, port.tensor, port.scale, port.zero_point});
   }
   for (size_t i = 0; i < program.output_count(); ++i) {
-    spec.outputs.push_back({program.output(i).name, program.output(i).tensor});
+    const PortInfo port = program.output(i);
+    spec.outputs.push_back({port.name, port.tensor, port.scale, port.zero_point});
   }
   for (size_t i = 0; i < program.state_count(); ++i) spec.states.push_back(program.state(i));
 }
@@ -187,7 +192,7 @@ void ChangeOp(PlanSpec& spec, std::mt19937& random) {
       op.workspace = random() % 2 == 0 ? -1 : any_tensor();
       break;
     case 6:
-      op.kind = static_cast<uint16_t>(random() % 21);
+      op.kind = static_cast<uint16_t>(random() % (kOpKindCount + 1));
       break;
     default:
       op.in_place = static_cast<int32_t>(random() % (op.inputs.size() + 1)) - 1;

@@ -5,6 +5,7 @@
 
 #include "tests/fuzz/plan_attempt.hpp"
 #include "tests/fuzz/plan_spec_mutation.hpp"
+#include "tests/fuzz/targets/plan_changes.hpp"
 #include "tests/fuzz/targets/plan_mutator.hpp"
 
 namespace {
@@ -32,6 +33,15 @@ bool HasWhatIsChanged(const tenon::test::PlanSpec& spec) {
          !spec.outputs.empty();
 }
 
+/// Reads a plan that the reader takes and that has what changes pick from.
+bool ReadChangeable(const uint8_t* data, size_t bytes, tenon::test::PlanSpec& spec) {
+  const tenon::fuzz::AlignedCopy copy(data, bytes);
+  const auto view = tenon::PlanView::Open(copy.span());
+  if (!view.ok() || view->program_count() == 0) return false;
+  spec = tenon::test::ReadSpec(std::vector<uint8_t>(data, data + bytes));
+  return HasWhatIsChanged(spec);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
@@ -49,20 +59,43 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
 
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t bytes, size_t most, unsigned seed) {
   std::mt19937 random(seed);
-  if (random() % 4 == 0) return tenon::fuzz::MutateBytes(data, bytes, most);
-  const std::vector<uint8_t> file(data, data + bytes);
-  const tenon::fuzz::AlignedCopy copy(data, bytes);
-  const auto view = tenon::PlanView::Open(copy.span());
-  if (!view.ok() || view->program_count() == 0) {
+  tenon::test::PlanSpec spec;
+  if (random() % 4 == 0 || !ReadChangeable(data, bytes, spec)) {
     return tenon::fuzz::MutateBytes(data, bytes, most);
   }
-  tenon::test::PlanSpec spec = tenon::test::ReadSpec(file);
-  if (!HasWhatIsChanged(spec)) return tenon::fuzz::MutateBytes(data, bytes, most);
   for (size_t count = 1 + random() % 3; count > 0; --count) {
-    tenon::test::MutateAnything(spec, random);
+    switch (random() % 4) {
+      case 0:
+        tenon::fuzz::ChangePlan(spec, random);
+        break;
+      case 1:
+        tenon::test::MutateSchedule(spec, random);
+        break;
+      default:
+        tenon::test::MutateAnything(spec, random);
+        break;
+    }
+    if (!HasWhatIsChanged(spec)) break;
   }
   const std::vector<uint8_t> changed = spec.Write();
   if (changed.size() > most) return tenon::fuzz::MutateBytes(data, bytes, most);
   std::memcpy(data, changed.data(), changed.size());
   return changed.size();
+}
+
+extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t* first, size_t first_bytes,
+                                            const uint8_t* second, size_t second_bytes,
+                                            uint8_t* out, size_t most, unsigned /*seed*/) {
+  tenon::test::PlanSpec spec;
+  tenon::test::PlanSpec other;
+  if (!ReadChangeable(first, first_bytes, spec) || !ReadChangeable(second, second_bytes, other)) {
+    return 0;
+  }
+  tenon::fuzz::Graft(spec).Add(other);
+  const std::vector<uint8_t> joined = spec.Write();
+  // Large plans take long, and are grafted onto others in turn.
+  constexpr size_t kMostJoined = 16384;
+  if (joined.size() > most || joined.size() > kMostJoined) return 0;
+  std::memcpy(out, joined.data(), joined.size());
+  return joined.size();
 }
