@@ -1,5 +1,5 @@
 // Ops of one plan that pack the same constants hold them once.
-#include <chrono>
+#include <ctime>
 
 #include "runtime/ops/attributes.hpp"
 #include "runtime/ops/op_kind.hpp"
@@ -106,13 +106,12 @@ TEST_CASE("Packed weights: a plan of 5,000 parts loads in a moment") {
   shape.patches = 5000;
   shape.rows = 1;
   const std::vector<uint8_t> bytes = PlanInOrder(PatchedConvText(shape));
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();  // the processor's time, not the clock's
   const LoadedForTest plan(bytes, 1, tenon_backend_cpu());
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   MESSAGE("5,000 parts: " << seconds << " s");
   CHECK(tenon_plan_op_count(plan.get()) >= 5000);
-  CHECK(seconds < 2.0);  // sanitizers and a busy machine included
+  CHECK(seconds < 2.0);  // sanitizers included
 }
 
 /// `ops` convolutions of one pixel with the same 64 KB of weights, and biases of their own if so
