@@ -306,8 +306,8 @@ Result<Compiled> CompileMapped(Graph graph, const CompileOptions& options) {
   memory.proven_optimal = compiled.arena.proven_optimal;
   memory.unsplit_bytes = compiled.arena.bytes;
   if (compiled.schedule.workers.empty() && options.board().DirectSpace() == nullptr) {
-    const LargestOp largest = FindLargestOp(compiled.graph, compiled.locations,
-                                            compiled.arena.steps, options.arena.outside);
+    const LargestOp largest =
+        FindLargestOp(compiled.graph, compiled.locations, compiled.arena.steps, options.arena);
     if (largest.op != kNone) memory.largest_op = compiled.graph.op(largest.op).name;
     memory.largest_op_bytes = largest.bytes;
   }

@@ -41,7 +41,7 @@ class Fitter {
       TENON_RETURN_IF_ERROR(Offer(std::move(whole)).status());
     }
     if (!accepted_) TENON_RETURN_IF_ERROR(FindProof());
-    if (!accepted_ || for_memory) TENON_RETURN_IF_ERROR(TryTiles());
+    if (!accepted_ || for_memory) TENON_RETURN_IF_ERROR(TryOtherCuts());
     if (!accepted_) return Refuse();
     if (for_memory && split_.limit_asked) TENON_RETURN_IF_ERROR(TakeSmallerWay());
     return for_memory ? std::move(*accepted_) : Fastest();
@@ -124,20 +124,34 @@ class Fitter {
     return {};
   }
 
-  /// Tries tiles where patches do not fit, or for the smallest arena; on microcontrollers, since
-  /// elsewhere such small ops are over before they have started. Those by rows are known by then:
-  /// in one search, a first smaller plan could hide one that gets smaller still.
-  Status TryTiles() {
+  /// Where patches do not fit, or for the smallest arena, tries those whose exits lie beside what
+  /// they are made of, and both as tiles; on microcontrollers, since elsewhere such small ops are
+  /// over before they have started.
+  Status TryOtherCuts() {
     if (!one_unit_ || !split_.allowed || board_.architecture != "cortex-m") return {};
-    std::optional<Fitted> by_rows = std::move(accepted_);
+    for (const bool tiles : {false, true}) {
+      for (const bool follow : {true, false}) {
+        if (!tiles && follow) continue;  // known
+        if (accepted_ && options_.objective != Objective::kMemory) return {};
+        split_.tiles = tiles;
+        split_.follow = follow;
+        TENON_RETURN_IF_ERROR(TryCuts());
+      }
+    }
+    return {};
+  }
+
+  /// Tries the cuts that are allowed now. What is known by then stays if it is as small: in one
+  /// search, a first smaller plan could hide one that gets smaller still.
+  Status TryCuts() {
+    std::optional<Fitted> known = std::move(accepted_);
     accepted_.reset();
-    split_.tiles = true;
     ways_.clear();
     ways_.push_back(std::make_unique<OneUnitFitter>(graph_, options_, split_));
     TENON_RETURN_IF_ERROR(FindProof());
     const bool is_smaller =
-        accepted_ && by_rows && accepted_->compiled.arena.bytes < by_rows->compiled.arena.bytes;
-    if (by_rows && !is_smaller) accepted_ = std::move(by_rows);
+        accepted_ && known && accepted_->compiled.arena.bytes < known->compiled.arena.bytes;
+    if (known && !is_smaller) accepted_ = std::move(known);
     return {};
   }
 

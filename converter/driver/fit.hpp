@@ -38,6 +38,9 @@ struct SplitOptions {
   double most_slowdown = 0;
   /// CompileToFit sets it when patches have not been enough: they are cut into tiles too.
   bool tiles = false;
+  /// CompileToFit clears it to try patches whose exits lie beside what they are made of, too: those
+  /// that follow it may be estimated to need less, and need more.
+  bool follow = true;
 };
 
 struct Fitted {

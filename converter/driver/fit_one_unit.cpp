@@ -116,6 +116,7 @@ OneUnitFitter::OneUnitFitter(const Graph& graph, const CompileOptions& options,
   options_.branches.space_bytes = options.board().ArenaSpace()->usable_bytes();
   split_options_.limits = board_.splitting;
   split_options_.tiles = split.tiles;
+  split_options_.follow = options.arena.follow && split.follow;
   // Without any search for chains to cut, much that fits would be refused.
   constexpr double kPatchSeconds = 1e-7;  // a unit of that search
   constexpr int64_t kLeastShare = 64;

@@ -85,6 +85,8 @@ CompileOptions CompileOptionsOf(const ConvertOptions& options) {
   CompileOptions compile = options.compile;
   compile.profile = options.profile.get();
   compile.laid_out = std::make_shared<LaidOutWeights>();
+  // As tiles: elsewhere plans stay as they are.
+  compile.arena.follow = options.board.architecture == "cortex-m";
   KernelChoiceOptions& kernels = compile.kernels;
   kernels.board = &options.board;
   kernels.variants = VariantsFor(options);

@@ -1,6 +1,8 @@
 #include "converter/layout/arena_plan.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <numeric>
 
 #include "converter/layout/storage_chains.hpp"
@@ -36,14 +38,34 @@ class ArenaPlanner {
     for (int64_t step = 0; step < end_; ++step) chains_.AddWorkspace(step);
     std::vector<size_t> all(plan_.storages.size());
     std::iota(all.begin(), all.end(), size_t{0});
-    const Placement placement = chains_.Place(all, options_.place);
-    plan_.bytes = placement.peak;
-    plan_.lower_bound = placement.lower_bound;
-    plan_.proven_optimal = placement.proven_optimal;
+    Place(all, storage_of);
     return std::move(plan_);
   }
 
  private:
+  void Place(const std::vector<size_t>& all,
+             const std::function<size_t(TensorId tensor)>& storage_of) {
+    std::vector<Following> following;
+    if (options_.follow && plan_.groups.empty()) {
+      following = chains_.Useful(all, FindFollowing(graph_, locations_, plan_, storage_of));
+    }
+    Placement placement = chains_.Place(all, options_.place, following);
+    if (!following.empty()) {
+      // Storages that lie on each other lie at the beginning, which may be in others' way.
+      const ArenaPlan follows = plan_;
+      Placement apart = chains_.Place(all, options_.place);
+      if (apart.peak <= placement.peak) {
+        placement = std::move(apart);
+      } else {
+        plan_.storages = follows.storages;
+        placement.proven_optimal = false;  // of these pairs alone
+      }
+    }
+    plan_.bytes = placement.peak;
+    plan_.lower_bound = placement.lower_bound;
+    plan_.proven_optimal = placement.proven_optimal;
+  }
+
   [[nodiscard]] TensorId Root(TensorId id) const { return locations_.at(id).root; }
 
   /// Returns kNoStorage for an outside input.
@@ -142,24 +164,26 @@ std::vector<size_t> HandOverInputs(const Graph& graph, const Locations& location
 }
 
 LargestOp FindLargestOp(const Graph& graph, const Locations& locations,
-                        const std::vector<OpId>& steps, const OutsideInputs& outside) {
+                        const std::vector<OpId>& steps, const ArenaOptions& options) {
   LargestOp largest;
   for (const OpId id : steps) {
     const Op& op = graph.op(id);
-    std::vector<TensorId> roots;
+    std::map<TensorId, int64_t> roots;
     for (const auto* operands : {&op.inputs, &op.outputs}) {
       for (const TensorId operand : *operands) {
         if (operand == kNone) continue;
         const TensorId root = locations.at(operand).root;
-        if (graph.tensor(root).IsConstant() || IsOutside(outside, root)) continue;
-        roots.push_back(root);
+        if (graph.tensor(root).IsConstant() || IsOutside(options.outside, root)) continue;
+        int64_t& bytes = roots[root];
+        // Of several windows the largest is there at least.
+        bytes = options.follow ? std::max(bytes, graph.tensor(operand).ByteSize())
+                               : graph.tensor(root).ByteSize();
       }
     }
-    SortAndUnique(roots);
     int64_t bytes = op.workspace_bytes;
-    for (const TensorId root : roots) bytes += graph.tensor(root).ByteSize();
+    for (const auto& root : roots) bytes += root.second;
     // The output then has the bytes of that input.
-    if (!HandOverInputs(graph, locations, op, outside).empty()) {
+    if (!HandOverInputs(graph, locations, op, options.outside).empty()) {
       bytes -= graph.tensor(op.outputs[0]).ByteSize();
     }
     if (bytes > largest.bytes) largest = {id, bytes};

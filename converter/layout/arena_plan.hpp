@@ -62,6 +62,9 @@ struct ArenaOptions {
   /// As ArenaPlan::groups. Ops of a group are neighbours in the graph's order of executed ops.
   std::vector<std::vector<OpId>> groups = {};
   OutsideInputs outside = {};
+  /// A storage may lie where another one that is still in use has been used for the last time. Only
+  /// for ops that run one after the other, in this order.
+  bool follow = false;
 };
 
 /// Returns the inputs whose bytes the op's output may take over where the order allows it, that is,
@@ -71,7 +74,8 @@ struct ArenaOptions {
 [[nodiscard]] std::vector<size_t> HandOverInputs(const Graph& graph, const Locations& locations,
                                                  const Op& op, const OutsideInputs& outside = {});
 
-/// What one op needs at once: the storages that it uses, whole, and its workspace.
+/// What one op needs at once: the storages that it uses, whole unless one may lie where another one
+/// has been used, and its workspace.
 struct LargestOp {
   OpId op = kNone;
   int64_t bytes = 0;
@@ -81,7 +85,7 @@ struct LargestOp {
 /// these ops, and no program that runs them again or moves tensors between them, needs less.
 [[nodiscard]] LargestOp FindLargestOp(const Graph& graph, const Locations& locations,
                                       const std::vector<OpId>& steps,
-                                      const OutsideInputs& outside = {});
+                                      const ArenaOptions& options = {});
 
 [[nodiscard]] ArenaPlan PlanArena(const Graph& graph, const Locations& locations,
                                   const ArenaOptions& options);

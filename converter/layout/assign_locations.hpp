@@ -35,6 +35,9 @@ namespace tenon::converter {
 
 // Tells whether two tensors that lie on the same root share bytes.
 
+/// Returns the distance from the start of a tensor's root to just after its last byte.
+[[nodiscard]] int64_t EndInRoot(const Graph& graph, const Locations& locations, TensorId id);
+
 /// Returns false if it is certain that no byte belongs to both tensors' windows.
 [[nodiscard]] bool MayOverlap(const Graph& graph, const Locations& locations, TensorId a,
                               TensorId b);

@@ -4,10 +4,8 @@
 #include "converter/layout/assign_locations.hpp"
 
 namespace tenon::converter {
-namespace {
 
-/// Returns the distance from the start of a root to just after the tensor's last byte.
-int64_t EndOf(const Graph& graph, const Locations& locations, TensorId id) {
+int64_t EndInRoot(const Graph& graph, const Locations& locations, TensorId id) {
   const Tensor& tensor = graph.tensor(id);
   const Location& location = locations.at(id);
   int64_t last = 0;
@@ -17,8 +15,6 @@ int64_t EndOf(const Graph& graph, const Locations& locations, TensorId id) {
   return location.offset + (last + 1) * DTypeBytes(tensor.dtype);
 }
 
-}  // namespace
-
 bool MayOverlap(const Graph& graph, const Locations& locations, TensorId a, TensorId b) {
   const Location& at_a = locations.at(a);
   const Location& at_b = locations.at(b);
@@ -26,7 +22,8 @@ bool MayOverlap(const Graph& graph, const Locations& locations, TensorId a, Tens
   const Shape& shape_a = graph.tensor(a).shape;
   const Shape& shape_b = graph.tensor(b).shape;
   if (shape_a.Elements() == 0 || shape_b.Elements() == 0) return false;
-  if (EndOf(graph, locations, a) <= at_b.offset || EndOf(graph, locations, b) <= at_a.offset) {
+  if (EndInRoot(graph, locations, a) <= at_b.offset ||
+      EndInRoot(graph, locations, b) <= at_a.offset) {
     return false;
   }
   if (at_a.strides != at_b.strides || graph.tensor(a).dtype != graph.tensor(b).dtype) return true;

@@ -83,26 +83,104 @@ void StorageChains::HandOver(int64_t step, const std::function<size_t(TensorId t
   }
 }
 
-Placement StorageChains::Place(const std::vector<size_t>& storages, const PlaceOptions& options) {
-  std::vector<size_t> buffer_of_chain(plan_.storages.size(), kNoStorage);
-  std::vector<Buffer> buffers;
+StorageChains::Blocks StorageChains::BlocksOf(const std::vector<size_t>& storages,
+                                              const std::vector<Following>& following) const {
+  Blocks blocks;
+  std::vector<size_t>& of_chain = blocks.of_chain;
+  of_chain.assign(plan_.storages.size(), kNoStorage);
+  std::vector<Buffer>& buffers = blocks.buffers;
   for (const size_t index : storages) {
     const PlannedStorage& storage = plan_.storages[index];
-    size_t& of_chain = buffer_of_chain[first_of_chain_[index]];
-    if (of_chain == kNoStorage) {
-      of_chain = buffers.size();
+    size_t& block = of_chain[first_of_chain_[index]];
+    if (block == kNoStorage) {
+      block = buffers.size();
       buffers.push_back({storage.first_step, storage.last_step + 1, storage.bytes,
                          kStorageAlignment, std::nullopt});
       continue;
     }
-    Buffer& buffer = buffers[of_chain];
+    Buffer& buffer = buffers[block];
     buffer.lower = std::min(buffer.lower, storage.first_step);
     buffer.upper = std::max(buffer.upper, storage.last_step + 1);
     buffer.size = std::max(buffer.size, storage.bytes);
   }
-  const Placement placement = PlaceBuffers(buffers, options);
+  // The last to be written of those that lie on each other begins where the arena does, and each
+  // source as little behind its target as it may.
+  const auto first_of = [&](size_t storage) { return of_chain[first_of_chain_[storage]]; };
+  std::vector<Following> latest_first = following;
+  std::sort(latest_first.begin(), latest_first.end(), [&](const Following& a, const Following& b) {
+    return plan_.storages[a.target].first_step > plan_.storages[b.target].first_step;
+  });
+  for (const Following& pair : latest_first) {
+    Buffer& source = buffers[first_of(pair.source)];
+    Buffer& target = buffers[first_of(pair.target)];
+    target.offset = target.offset.value_or(0);
+    source.offset = std::max<int64_t>(*target.offset + pair.distance, 0);
+    const int64_t begin = std::min(*source.offset, *target.offset);
+    const int64_t end = std::max(*source.offset + source.size, *target.offset + target.size);
+    const Buffer both = {target.lower, source.upper, end - begin, kStorageAlignment, begin};
+    std::swap(source.upper, target.lower);
+    buffers.push_back(both);
+  }
+  return blocks;
+}
+
+/// A storage that has taken bytes over may be followed, and one that passes its own on may follow:
+/// what shares their bytes is alive before or after both.
+bool StorageChains::MayFollow(const Following& pair) const {
+  for (size_t i = 0; i < first_of_chain_.size(); ++i) {
+    if (i == pair.source || i == pair.target) continue;
+    const PlannedStorage& other = plan_.storages[i];
+    const size_t chain = first_of_chain_[i];
+    if ((chain == first_of_chain_[pair.source] &&
+         other.last_step > plan_.storages[pair.source].first_step) ||
+        (chain == first_of_chain_[pair.target] &&
+         other.first_step < plan_.storages[pair.target].last_step)) {
+      return false;
+    }
+  }
+  return first_of_chain_[pair.source] != first_of_chain_[pair.target];
+}
+
+std::vector<Following> StorageChains::Useful(const std::vector<size_t>& storages,
+                                             const std::vector<Following>& pairs) const {
+  std::vector<Following> useful;
+  // What has taken over bytes of a pair has to be out of the way too.
+  const Blocks blocks = BlocksOf(storages, {});
+  const auto block_of = [&](size_t storage) {
+    return blocks.buffers[blocks.of_chain[first_of_chain_[storage]]];
+  };
+  const auto comes_first = [&](const Following& p, const Following& q) {
+    // One may follow where the other has followed, once that has lost its source.
+    return block_of(p.target).upper <= block_of(q.source).lower ||
+           (p.target == q.source && block_of(p.source).upper <= block_of(q.target).lower);
+  };
+  const auto collide = [&](const Following& a, const Following& b) {
+    return !comes_first(a, b) && !comes_first(b, a);
+  };
+  for (const Following& pair : pairs) {
+    const bool is_free = std::none_of(useful.begin(), useful.end(),
+                                      [&](const Following& other) { return collide(pair, other); });
+    if (is_free && MayFollow(pair)) useful.push_back(pair);
+  }
+  const int64_t bound = LowerBound(BlocksOf(storages, useful).buffers);
+  if (bound >= LowerBound(blocks.buffers)) return {};
+  // What lowers nothing would only be in others' way.
+  for (size_t i = useful.size(); i-- > 0;) {
+    std::vector<Following> fewer = useful;
+    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+    if (LowerBound(BlocksOf(storages, fewer).buffers) <= bound) useful = std::move(fewer);
+  }
+  return useful;
+}
+
+Placement StorageChains::Place(const std::vector<size_t>& storages, const PlaceOptions& options,
+                               const std::vector<Following>& following) {
+  const Blocks blocks = BlocksOf(storages, following);
+  const Placement placement = PlaceBuffers(blocks.buffers, options);
   for (const size_t index : storages) {
-    plan_.storages[index].offset = placement.offsets[buffer_of_chain[first_of_chain_[index]]];
+    const size_t block = blocks.of_chain[first_of_chain_[index]];
+    // What is written first may leave its source no time before: then that has no place of its own.
+    plan_.storages[index].offset = blocks.buffers[block].offset.value_or(placement.offsets[block]);
   }
   plan_.place_work += placement.work;
   return placement;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "converter/layout/arena_plan.hpp"
+#include "converter/layout/following.hpp"
 
 namespace tenon::converter {
 
@@ -43,10 +44,25 @@ class StorageChains {
   void HandOver(int64_t step, const std::function<size_t(TensorId tensor)>& storage_of,
                 const std::function<bool(size_t from, size_t to)>& may = nullptr);
 
-  /// Sets the offsets of these storages, which must be whole chains.
-  Placement Place(const std::vector<size_t>& storages, const PlaceOptions& options);
+  /// Sets the offsets of these storages, which must be whole chains. Those of `following`,
+  /// which Useful has returned, lie on each other at the start of the arena.
+  Placement Place(const std::vector<size_t>& storages, const PlaceOptions& options,
+                  const std::vector<Following>& following = {});
+  /// Returns those of `pairs` that lower the peak of live bytes and may be given to Place together.
+  [[nodiscard]] std::vector<Following> Useful(const std::vector<size_t>& storages,
+                                              const std::vector<Following>& pairs) const;
 
  private:
+  /// What is placed as one: a chain, and of two storages that lie on each other also the time when
+  /// both are alive.
+  struct Blocks {
+    std::vector<Buffer> buffers;
+    std::vector<size_t> of_chain;  ///< by the first storage of a chain
+  };
+  [[nodiscard]] Blocks BlocksOf(const std::vector<size_t>& storages,
+                                const std::vector<Following>& following) const;
+  [[nodiscard]] bool MayFollow(const Following& pair) const;
+
   const Graph& graph_;
   const Locations& locations_;
   ArenaPlan& plan_;

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "converter/ir/graph.hpp"
@@ -43,6 +44,14 @@ struct ChainTensor {
   std::vector<int32_t> readers;  ///< indices into Chain::ops, ascending
 };
 
+/// What a chain reads of its source, row by row, of which it is the last to read.
+struct ChainSource {
+  TensorId id = kNone;  ///< kNone: there is none
+  int32_t rows = 0;
+  int64_t row_bytes = 0;
+  std::vector<std::pair<int32_t, InputSplit>> readers;  ///< indices into Chain::ops, ascending
+};
+
 struct Chain {
   SplitDimension dimension = SplitDimension::kHeight;
   int64_t first = 0;  ///< position of ops[0] in the graph's order; the others follow one by one
@@ -54,6 +63,8 @@ struct Chain {
   OpId accumulator = kNone;
   int64_t sum_bytes = 0;          ///< of the accumulator's sums
   DType sum_dtype = DType::kI32;  ///< of the sums
+  /// The only exit may be written where rows of this have been read for the last time.
+  ChainSource source;
   /// The same ops and tensors by width, in the same order; null: there are no tiles.
   std::shared_ptr<const Chain> columns;
 

@@ -14,6 +14,24 @@ bool IsImage(const Shape& shape) {
   return shape.rank == 4 && shape[1] > 1 && int64_t{shape[2]} * shape[3] > 1;
 }
 
+/// Returns true if the indices along an axis of the tensor, as it probably lies in memory, are runs
+/// of bytes one behind the other.
+bool AreRuns(const Graph& graph, const GraphOrder& order, TensorId id, int32_t axis) {
+  for (OpId producer = graph.tensor(id).producer;
+       producer != kNone && graph.op(producer).kind == OpKind::kTranspose;
+       producer = graph.tensor(id).producer) {
+    const Op& op = graph.op(producer);
+    axis = op.attributes.As<TransposeAttributes>().permutation[axis];
+    id = op.inputs[0];
+  }
+  const Shape& shape = graph.tensor(id).shape;
+  if (order.channels_last[static_cast<size_t>(id)]) return axis == kRowAxis && shape[0] == 1;
+  for (int32_t i = 0; i < axis; ++i) {
+    if (shape[i] != 1) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 GraphOrder::GraphOrder(const Graph& graph, const InPlaceInputs& in_place,
@@ -153,6 +171,41 @@ bool ChainBuilder::Accumulate(const Graph& graph, const GraphOrder& order, Chain
   chain.sum_dtype = is_small ? DType::kI16 : DType::kI32;
   chain.sum_bytes = y.Elements() * DTypeBytes(chain.sum_dtype);
   return true;
+}
+
+void ChainBuilder::FindSource(const Graph& graph, const GraphOrder& order,
+                              const std::function<bool(TensorId source)>& is_last, Chain& chain) {
+  if (chain.dimension != SplitDimension::kHeight || chain.accumulator != kNone) return;
+  for (size_t t = 0; t < chain.tensors.size(); ++t) {
+    const bool is_last_tensor = t + 1 == chain.tensors.size();
+    if (chain.IsExit(t) != is_last_tensor) return;
+  }
+  if (!AreRuns(graph, order, chain.tensors.back().id, chain.tensors.back().axis)) return;
+  std::vector<ChainSource> sources;
+  for (size_t k = 0; k < chain.ops.size(); ++k) {
+    const Op& op = graph.op(chain.ops[k].id);
+    for (size_t i = 0; i < op.inputs.size(); ++i) {
+      const ChainInput& input = chain.ops[k].inputs[i];
+      const TensorId id = op.inputs[i];
+      if (input.tensor >= 0 || input.need.axis < 0 || id == kNone ||
+          graph.tensor(id).IsConstant() || !AreRuns(graph, order, id, input.need.axis) ||
+          !is_last(id)) {
+        continue;
+      }
+      auto found = std::find_if(sources.begin(), sources.end(),
+                                [id](const ChainSource& source) { return source.id == id; });
+      if (found == sources.end()) {
+        const Tensor& tensor = graph.tensor(id);
+        const int32_t rows = tensor.shape[input.need.axis];
+        found = sources.insert(found, {id, rows, tensor.ByteSize() / std::max(rows, 1), {}});
+      }
+      found->readers.emplace_back(static_cast<int32_t>(k), input.need);
+    }
+  }
+  for (const ChainSource& source : sources) {
+    const auto bytes = [](const ChainSource& s) { return s.rows * s.row_bytes; };
+    if (bytes(source) > bytes(chain.source)) chain.source = source;
+  }
 }
 
 bool ChainBuilder::AddColumns(const Graph& graph, const GraphOrder& order, Chain& chain) {

@@ -53,6 +53,12 @@ class ChainBuilder {
   /// another reader, or if partial sums would not be bit-equal.
   [[nodiscard]] static bool Accumulate(const Graph& graph, const GraphOrder& order, Chain& chain);
 
+  /// Finds the largest tensor that such a chain by height reads row by row, of which `is_last` says
+  /// that nothing else needs it from the chain's end on. Sets Chain::source if its rows, and those
+  /// of the only exit, lie one behind the other.
+  static void FindSource(const Graph& graph, const GraphOrder& order,
+                         const std::function<bool(TensorId source)>& is_last, Chain& chain);
+
   /// Gives a chain by height, built for this graph and order, its columns. Returns false and
   /// changes nothing if an op cannot be cut by width too, or its rows come once, or a sum ends the
   /// chain.

@@ -61,6 +61,7 @@ class Estimator {
     ReadRanges();
     Classify();
     JoinStorages();
+    FollowSource();
     for (size_t i = 0; i < sample_.size(); ++i) {
       for (size_t j = 0; j < tiles_.size(); ++j) SimulateTile(i, j);
     }
@@ -291,7 +292,51 @@ class Estimator {
     return freed - kept;
   }
 
-  [[nodiscard]] int64_t Whole(size_t t) const { return Bytes(t, chain_.tensors[t].rows, Width(t)); }
+  /// Returns the bytes that a tensor needs whole: of an exit that lies where the source does, those
+  /// beyond it.
+  [[nodiscard]] int64_t Whole(size_t t) const {
+    if (chain_.source.id != kNone && chain_.IsExit(t)) return behind_source_;
+    return Bytes(t, chain_.tensors[t].rows, Width(t));
+  }
+
+  /// Finds how far behind what has been read of the source the exit can be written.
+  void FollowSource() {
+    const ChainSource& source = chain_.source;
+    if (source.id == kNone) return;
+    const size_t last = chain_.tensors.size() - 1;
+    const bool reads_source = source.readers.back().first == static_cast<int32_t>(last);
+    const ChainTensor& exit = chain_.tensors[last];
+    int64_t distance = -exit.row_bytes * exit.rows;
+    std::vector<PatchRows> rows;
+    for (size_t i = 0; i < sample_.size(); ++i) {
+      const int32_t part = sample_[i];
+      const bool again = patching_.policy == PatchPolicy::kRecompute;
+      const int32_t made =
+          again ? ExitShare(chain_, last, patching_.parts, part).end : rows_[i][last].end;
+      // The last op of a patch, or of a tile, writes them.
+      const bool reads_more = reads_source || patching_.tiles > 1;
+      if (!reads_more && part + 1 == patching_.parts) continue;
+      if (!reads_more) ranges_.Rows(part + 1, rows);
+      const int32_t needed = FirstOfSource(reads_more ? rows_[i] : rows);
+      distance = std::max(distance, made * exit.row_bytes - needed * source.row_bytes);
+    }
+    const int64_t bytes = source.rows * source.row_bytes;
+    const int64_t both =
+        std::max(std::max<int64_t>(distance, 0) + bytes, exit.rows * exit.row_bytes);
+    behind_source_ = both - bytes;
+  }
+
+  /// Returns the first row of the source that a patch with these rows reads.
+  [[nodiscard]] int32_t FirstOfSource(const std::vector<PatchRows>& rows) const {
+    int32_t first = chain_.source.rows;
+    for (const auto& [op, need] : chain_.source.readers) {
+      const IndexRange made =
+          rows[static_cast<size_t>(chain_.ops[static_cast<size_t>(op)].output)].New();
+      if (made.size() <= 0) continue;
+      first = std::min(first, InputRange(need, made, chain_.source.rows).begin);
+    }
+    return first;
+  }
 
   /// Returns true if an earlier patch, or an earlier tile of this one, has made some of the exit.
   [[nodiscard]] bool Begun(size_t i, size_t j, size_t t) const {
@@ -360,6 +405,7 @@ class Estimator {
   std::vector<uint8_t> in_exit_;  ///< patches are written straight into the whole
   std::vector<size_t> root_;
   std::vector<int32_t> release_;  ///< by root: the op after which its bytes are free
+  int64_t behind_source_ = 0;     ///< bytes of the exit that do not lie where the source does
   PatchEstimate estimate_;
 
   // Scratch of the simulation of one tile, by root.

@@ -37,6 +37,8 @@ struct MemorySplitOptions {
   SplittingLimits limits;
   /// Tiles may be tried where patches along one dimension do not reach a limit.
   bool tiles = false;
+  /// A chain's exit may be written where what enters it has been read, see ArenaOptions::follow.
+  bool follow = false;
   std::vector<PatchPolicy> policies{std::begin(kPatchPolicies), std::end(kPatchPolicies)};
   int64_t longest = 160;  ///< ops of a chain; a batch may be cut through all of them
   /// Ops that estimates may visit, some 20 nanoseconds each; not seconds, so that results repeat.

@@ -105,7 +105,25 @@ std::optional<Chain> MemoryPlanSearch::ChainOf(int64_t first, SplitDimension dim
   }
   if (growing.usable < count) return std::nullopt;
   effort_ += kEffortOfPrefix * static_cast<int64_t>(count);
-  return chain.Prefix(count);
+  Chain prefix = chain.Prefix(count);
+  if (options_.follow) FindSource(prefix);
+  return prefix;
+}
+
+void MemoryPlanSearch::FindSource(Chain& chain) const {
+  const auto storage_of = [&](TensorId id) -> const LiveProfile::Storage& {
+    return profile_.storages[static_cast<size_t>(id)];
+  };
+  const LiveProfile::Storage& exit = storage_of(chain.tensors.back().id);
+  if (exit.begin < chain.first || exit.bytes != graph_.tensor(chain.tensors.back().id).ByteSize()) {
+    return;
+  }
+  const auto is_last = [&](TensorId id) {
+    const LiveProfile::Storage& storage = storage_of(id);
+    return storage.begin < chain.first && storage.last < chain.end() &&
+           storage.bytes == graph_.tensor(id).ByteSize();
+  };
+  ChainBuilder::FindSource(graph_, order_, is_last, chain);
 }
 
 /// Returns the numbers of patches worth trying, ascending: each is the smallest for its number of

@@ -88,6 +88,7 @@ class MemoryPlanSearch {
   bool TryTiles(const Chain& chain, int64_t target, Way way, Way& best);
   bool TryTilePolicy(const Chain& chain, int64_t target, Way way, Way& best, int64_t& least_peak);
   [[nodiscard]] int64_t BytesBesideTiles(const Chain& chain) const;
+  void FindSource(Chain& chain) const;
   void LookUp(const Chain& chain, Way& way);
   [[nodiscard]] int64_t ExitsInLargerStorages(const Chain& chain) const;
   PlannedChain Evaluate(const Chain& chain, const Patching& patching);

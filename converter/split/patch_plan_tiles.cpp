@@ -75,7 +75,7 @@ int64_t MemoryPlanSearch::BytesBesideTiles(const Chain& chain) const {
   int64_t bytes = profile_.entering[static_cast<size_t>(chain.first)];
   for (size_t t = 0; t < chain.tensors.size(); ++t) {
     const ChainTensor& tensor = chain.tensors[t];
-    if (chain.IsExit(t)) bytes += tensor.row_bytes * tensor.rows;
+    if (chain.IsExit(t) && chain.source.id == kNone) bytes += tensor.row_bytes * tensor.rows;
   }
   return bytes + ExitsInLargerStorages(chain);
 }

@@ -151,6 +151,7 @@ void LiveProfile::FindStorages(const Graph& graph, const GraphOrder& order, Wait
     Storage& storage = storages[static_cast<size_t>(groups.Root(id))];
     storage.begin = std::min(storage.begin, position);
     storage.bytes = std::max(storage.bytes, graph.tensor(id).ByteSize());
+    storage.last = std::max(storage.last, order.last_use[static_cast<size_t>(id)]);
   };
   for (const Graph::Port& port : graph.inputs()) touch(port.tensor, -1);
   for (size_t position = 0; position < order.ops.size(); ++position) {

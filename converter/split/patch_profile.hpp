@@ -34,6 +34,7 @@ struct LiveProfile {
     TensorId root = kNone;
     int64_t begin = INT64_MAX;  ///< position at which it becomes live; -1 for graph inputs
     int64_t bytes = 0;
+    int64_t last = -1;  ///< position at which it is read last; INT64_MAX for graph outputs
   };
   std::vector<Storage> storages;  ///< by TensorId; constants have none
   int64_t peak = 0;

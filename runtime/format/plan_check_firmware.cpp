@@ -31,27 +31,31 @@ struct FirmwareCheck : CheckedProgram {
   Number* first = nullptr;         ///< per storage
   Number* first_reader = nullptr;  ///< per storage
   Number* position = nullptr;      ///< per op: when it runs, or 0 if it is not known yet
-  Number* first_write = nullptr;   ///< per storage: when it is first written
-  Number* last_use = nullptr;      ///< per storage: when it is last written or read
 
-  [[nodiscard]] Number WrittenAt(Access access) const {
-    return OpOf(access) == kPortOp ? kBefore : position[OpOf(access)];
+  /// When the op of an access runs, or the caller does its part: kBefore if it writes, else kAfter.
+  [[nodiscard, gnu::noinline]] Number At(Access access, Number caller) const {
+    return OpOf(access) == kPortOp ? caller : position[OpOf(access)];
   }
-  [[nodiscard]] Number ReadAt(Access access) const {
-    return OpOf(access) == kPortOp ? kAfter : position[OpOf(access)];
-  }
+  [[nodiscard]] Number WrittenAt(Access access) const { return At(access, kBefore); }
+  [[nodiscard]] Number ReadAt(Access access) const { return At(access, kAfter); }
   [[nodiscard]] const char* NameOf(Access access) const {
     return OpOf(access) == kPortOp ? program.name() : program.op(OpOf(access)).name;
   }
+  /// Its offset is in the arena.
   [[nodiscard]] Region RegionOf(Access access) const {
-    return MakeRegion(program.tensor(TensorOf(access)));
+    const TensorInfo tensor = program.tensor(TensorOf(access));
+    Region region = MakeRegion(tensor);
+    const PlanBytes offset = program.storage(tensor.storage).offset;
+    region.offset += offset;
+    region.end += offset;
+    return region;
   }
 };
 
 /// Also holds the operands of any op, of which loading makes use. Measure has bounded the counts:
 /// this cannot overflow.
 size_t ScratchBytes(const CheckedProgram& check) {
-  const size_t numbers = check.references + check.ops + 4 * check.storages;
+  const size_t numbers = check.references + check.ops + 2 * check.storages;
   const size_t lists = check.references * sizeof(Access) + numbers * sizeof(Number);
   const size_t room = check.most_operands * kOperandRoomBytes;
   return ((lists > room ? lists : room) + 15) / 16 * 16;
@@ -63,8 +67,6 @@ void Carve(FirmwareCheck& check, uint8_t* scratch) {
   check.position = check.next + check.references;
   check.first = check.position + check.ops;
   check.first_reader = check.first + check.storages;
-  check.first_write = check.first_reader + check.storages;
-  check.last_use = check.first_write + check.storages;
 }
 
 /// False if the program is too large for this build's numbers, or its vectors are too long.
@@ -137,7 +139,8 @@ PlanBytes CommonBytes(FirmwareCheck& check, const Run& a, const Run& b) {
   return bytes;
 }
 
-PlanBytes CommonBytes(FirmwareCheck& check, const Region& a, const Region& b) {
+[[gnu::noinline]] PlanBytes CommonBytes(FirmwareCheck& check, const Region& a, Access access) {
+  const Region b = check.RegionOf(access);
   return CommonBytes(check, Run{a, a.levels - 1, a.offset, a.end},
                      Run{b, b.levels - 1, b.offset, b.end});
 }
@@ -152,12 +155,15 @@ void CheckWriter(FirmwareCheck& check, size_t storage, Number place) {
     check.Fail(check.program.tensor(TensorOf(writer)).name,
                "written, but its strides let elements overlap (tensor {0})", TensorOf(writer));
   }
+  if (OpOf(writer) != kPortOp && IsOnlyRead(check, check.program.storage(storage))) {
+    check.Fail(check.program.name(), "storage {0} is written in memory that is only read", storage);
+  }
   if (IsWorkspace(check, writer) && check.next[check.first[storage]] != kNone) {
     check.Fail(check.NameOf(writer), "its workspace is used elsewhere too");
   }
   for (Number k = check.next[place]; k != end && check.Spend(); k = check.next[k]) {
     const Access other = check.accesses[k];
-    if (CommonBytes(check, region, check.RegionOf(other)) == 0) continue;
+    if (CommonBytes(check, region, other) == 0) continue;
     // Inputs and states stand behind all others.
     if (kHasWords && OpOf(other) == kPortOp) {
       check.Fail(check.program.tensor(TensorOf(other)).name,
@@ -176,7 +182,7 @@ void CheckReader(FirmwareCheck& check, size_t storage, Access reader) {
   for (Number k = check.first[storage]; k != check.first_reader[storage]; k = check.next[k]) {
     const Access writer = check.accesses[k];
     if (check.WrittenAt(writer) >= check.ReadAt(reader) || !check.Spend()) continue;
-    written += CommonBytes(check, region, check.RegionOf(writer));
+    written += CommonBytes(check, region, writer);
   }
   if (written < region.bytes) {
     check.Fail(check.NameOf(reader), "reads tensor {0} before all of it is written",
@@ -184,59 +190,50 @@ void CheckReader(FirmwareCheck& check, size_t storage, Access reader) {
   }
 }
 
-/// What a storage's readers read has been written, once. Fills first_write and last_use.
+/// What a storage's readers read has been written, once.
 void CheckStorage(FirmwareCheck& check, size_t storage) {
-  Number first = kAfter;
-  Number last = kBefore;
-  const auto use = [&](Number at) { last = at > last ? at : last; };
   Number place = check.first[storage];
   for (; place != check.first_reader[storage]; place = check.next[place]) {
-    const Number at = check.WrittenAt(check.accesses[place]);
-    if (at < first) first = at;
-    use(at);
     CheckWriter(check, storage, place);
   }
   for (; place != kNone; place = check.next[place]) {
-    use(check.ReadAt(check.accesses[place]));
     CheckReader(check, storage, check.accesses[place]);
   }
-  if (first != kBefore && last != kBefore && IsOnlyRead(check, check.program.storage(storage))) {
-    check.Fail(check.program.name(), "storage {0} is written in memory that is only read", storage);
-  }
-  check.first_write[storage] = first;
-  check.last_use[storage] = last;
 }
 
-/// Storages that share bytes take turns: one is done before the next is written, but for the op
-/// that takes memory over in place.
-void CheckTurn(const FirmwareCheck& check, uint32_t a, uint32_t b) {
-  const bool in_order = check.first_write[a] <= check.first_write[b];
-  const uint32_t before = in_order ? a : b;
-  const uint32_t after = in_order ? b : a;
-  if (check.last_use[before] < check.first_write[after]) return;
-  const StorageInfo in_a = check.program.storage(a);
-  const StorageInfo in_b = check.program.storage(b);
-  if (in_a.index != in_b.index || in_a.bytes == 0 || in_b.bytes == 0 ||
-      in_a.offset >= in_b.offset + in_b.bytes || in_b.offset >= in_a.offset + in_a.bytes) {
-    return;
+/// True if storage `after` is written on bytes that something uses in `before` then or later, but
+/// for an op that takes over what it reads.
+bool IsWrittenTooEarly(FirmwareCheck& check, uint32_t before, uint32_t after) {
+  Number caller = kBefore;
+  for (Number k = check.first[before]; k != kNone; k = check.next[k]) {
+    const Access use = check.accesses[k];
+    if (k == check.first_reader[before]) caller = kAfter;
+    const Number at = check.At(use, caller);
+    Number place = check.first[after];
+    for (; place != check.first_reader[after]; place = check.next[place]) {
+      const Access writer = check.accesses[place];
+      const Number from = check.WrittenAt(writer);
+      if (at < from || !check.Spend()) continue;
+      if (at == from && InPlaceOp(check, before, after, writer) != kPortOp) continue;
+      if (CommonBytes(check, check.RegionOf(use), writer) != 0) return true;
+    }
   }
-  const Number writer = check.first[after];
-  if (check.next[writer] == check.first_reader[after]) {
-    const Number op = InPlaceOp(check, before, after, check.accesses[writer]);
-    if (op != kPortOp && check.last_use[before] == check.position[op]) return;
-  }
-  check.Fail(check.program.name(),
-             "storage {0} is written while storage {1} is alive on the same bytes", after, before);
+  return false;
 }
 
+/// Storages that share bytes of an arena take turns there: all uses of one come before all writes
+/// of the other.
 void CheckOccupancy(FirmwareCheck& check) {
-  const auto is_written = [&](uint32_t storage) {
-    return check.first[storage] != check.first_reader[storage];
-  };
   for (uint32_t b = 0; b < check.storages; ++b) {
-    if (!is_written(b)) continue;
+    const StorageInfo in_b = check.program.storage(b);
     for (uint32_t a = 0; a < b && check.Spend(); ++a) {
-      if (is_written(a)) CheckTurn(check, a, b);
+      const StorageInfo in_a = check.program.storage(a);
+      if (in_a.index == in_b.index && in_a.offset < in_b.offset + in_b.bytes &&
+          in_b.offset < in_a.offset + in_a.bytes && IsWrittenTooEarly(check, a, b) &&
+          IsWrittenTooEarly(check, b, a)) {
+        check.Fail(check.program.name(),
+                   "storage {0} is written while storage {1} is alive on the same bytes", b, a);
+      }
     }
   }
 }

@@ -4,6 +4,37 @@
 #include "runtime/format/region.hpp"
 
 namespace tenon::plan_check {
+
+PlanBytes CommonBytes(ProgramCheck& check, const Region& a, const Region& b) {
+  if (b.levels == 1 && b.offset <= a.offset && a.end <= b.end) return a.bytes;
+  const PlanBytes known = OverlapBytes(a, b);
+  if (known != kUnknownOverlap || (a.levels <= 1 && b.levels <= 1)) return known;
+  if (a.levels <= 1) return CommonBytes(check, b, a);
+  const int last = a.levels - 1;
+  Region row = a;
+  row.levels = last;
+  row.bytes = a.bytes / a.count[last];
+  row.end = a.end - (a.count[last] - 1) * a.pitch[last];
+  PlanBytes bytes = 0;
+  for (PlanBytes i = 0; i < a.count[last]; ++i) {
+    const PlanBytes common = check.Spend() ? CommonBytes(check, row, b) : kUnknownOverlap;
+    if (common == kUnknownOverlap) return common;
+    bytes += common;
+    row.offset += a.pitch[last];
+    row.end += a.pitch[last];
+  }
+  return bytes;
+}
+
+Need NeedOf(const ProgramCheck& check, uint32_t storage, Access access, bool writes) {
+  const uint32_t op = OpOf(access);
+  if (op == kPortOp || !check.HasFallback(op)) return {op, op};
+  const Span<const uint32_t> ops = check.program.segment(check.segment[op]).ops;
+  if (check.IsFallbackWorkspace(access)) return {ops[0], ops[ops.size() - 1]};
+  if (writes || check.segment[op] == check.writer_segment[storage]) return {op, op};
+  return {op, ops[ops.size() - 1]};
+}
+
 namespace {
 
 /// Sorts accesses by storage, in two rounds over the operands: count, then fill.
@@ -29,29 +60,6 @@ bool LessByOffset(const void* context, uint64_t a, uint64_t b) {
 
 const char* NameOf(const ProgramCheck& check, uint32_t op) {
   return op == kPortOp ? check.program.name() : check.program.op(op).name;
-}
-
-/// OverlapBytes, but where the two fit no common grid, they are looked at row by row, as far as the
-/// budget goes.
-PlanBytes CommonBytes(ProgramCheck& check, const Region& a, const Region& b) {
-  if (b.levels == 1 && b.offset <= a.offset && a.end <= b.end) return a.bytes;
-  const PlanBytes known = OverlapBytes(a, b);
-  if (known != kUnknownOverlap || (a.levels <= 1 && b.levels <= 1)) return known;
-  if (a.levels <= 1) return CommonBytes(check, b, a);
-  const int last = a.levels - 1;
-  Region row = a;
-  row.levels = last;
-  row.bytes = a.bytes / a.count[last];
-  row.end = a.end - (a.count[last] - 1) * a.pitch[last];
-  PlanBytes bytes = 0;
-  for (PlanBytes i = 0; i < a.count[last]; ++i) {
-    const PlanBytes common = check.Spend() ? CommonBytes(check, row, b) : kUnknownOverlap;
-    if (common == kUnknownOverlap) return common;
-    bytes += common;
-    row.offset += a.pitch[last];
-    row.end += a.pitch[last];
-  }
-  return bytes;
 }
 
 /// True if the regions are columns of one table, the first writer's rows and pitch, and stand side
@@ -134,28 +142,12 @@ uint32_t FindWriterSegment(const ProgramCheck& check, size_t begin, size_t reade
   return segment;
 }
 
-/// The ops from the first to the last that need the bytes of an access. Whatever a segment with
-/// fall-back kernels has not made itself, and their workspaces, it may need until its end.
-struct Need {
-  uint32_t first;
-  uint32_t last;
-};
-Need NeedOf(const ProgramCheck& check, Access access, uint32_t writer_segment, bool writes) {
-  const uint32_t op = OpOf(access);
-  if (op == kPortOp || !check.HasFallback(op)) return {op, op};
-  const Span<const uint32_t> ops = check.program.segment(check.segment[op]).ops;
-  if (check.IsFallbackWorkspace(access)) return {ops[0], ops[ops.size() - 1]};
-  if (writes || check.segment[op] == writer_segment) return {op, op};
-  return {op, ops[ops.size() - 1]};
-}
-
 /// Sums a storage up: `first_clock`, the earliest that anything writes it; `last_clock`, when
 /// everything that uses it is done; `written`, when everything that writes it is.
 void SumUp(ProgramCheck& check, size_t storage, size_t begin, size_t end, uint32_t* written) {
   uint32_t* first = check.first_clock + storage * check.workers;
   uint32_t* last = check.last_clock + storage * check.workers;
-  const uint32_t segment = FindWriterSegment(check, begin, check.reader_begin[storage]);
-  check.writer_segment[storage] = segment;
+  check.writer_segment[storage] = FindWriterSegment(check, begin, check.reader_begin[storage]);
   for (size_t v = 0; v < check.workers; ++v) {
     first[v] = UINT32_MAX;
     last[v] = 0;
@@ -163,7 +155,7 @@ void SumUp(ProgramCheck& check, size_t storage, size_t begin, size_t end, uint32
   }
   for (size_t i = begin; i < end; ++i) {
     const bool writes = i < check.reader_begin[storage];
-    const Need need = NeedOf(check, check.accesses[i], segment, writes);
+    const Need need = NeedOf(check, static_cast<uint32_t>(storage), check.accesses[i], writes);
     const bool port = need.first == kPortOp;
     for (size_t v = 0; v < check.workers; ++v) {
       const uint32_t start = port ? 0 : check.ClockOf(need.first)[v];

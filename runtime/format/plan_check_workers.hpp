@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/format/plan_check_state.hpp"
+#include "runtime/format/region.hpp"
 
 namespace tenon::plan_check {
 
@@ -73,6 +74,17 @@ struct ProgramCheck : CheckedProgram {
   }
 };
 
+/// The ops from the first to the last that need the bytes of an access to a storage of which
+/// writer_segment is known. Whatever a segment with fall-back kernels has not made itself, and
+/// their workspaces, it may need until its end.
+struct Need {
+  uint32_t first;
+  uint32_t last;
+};
+[[nodiscard]] Need NeedOf(const ProgramCheck& check, uint32_t storage, Access access, bool writes);
+/// Bytes that both regions have, or kUnknownOverlap: as OverlapBytes, but where the two fit no
+/// common grid, they are looked at row by row, as far as the budget goes.
+[[nodiscard]] PlanBytes CommonBytes(ProgramCheck& check, const Region& a, const Region& b);
 /// True if two tensors of one storage may have bytes in common.
 [[nodiscard]] bool SharesBytes(const ProgramCheck& check, uint32_t a, uint32_t b);
 

@@ -118,18 +118,22 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL cortex-m7)
     --most-instructions 1.3)
 endif()
 
-# With the input in the arena, in tiles; the limit, or the arena that is the smallest within `slowdown` times
+# With the input in the arena, in tiles or in patches of rows; the limit, or the arena that is the smallest within `slowdown` times
 # the predicted time.
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL cortex-m55)
   set(mbv2_tiles 73243 --sram 73243)
-  set(vww_80_tiles 27072)
+  set(vww_follows 37601)
 elseif(CMAKE_SYSTEM_PROCESSOR STREQUAL cortex-m7)
   set(mbv2_tiles 73243 --sram 73243)
-  set(vww_80_tiles 27104)
+  set(vww_follows 37666)
 endif()
 if(DEFINED mbv2_tiles)
   set(msf --option=--input-format=input=i8,nhwc --option=--output-format=output=nhwc)
-  firmware_patches(msf_mcunetv2_vww_tiles quick "${field}/msf_mcunetv2_vww_80/${qdq}" ${vww_80_tiles} ${msf})
+  # Outputs follow behind the rows of the input that have been read.
+  firmware_patches(msf_mcunetv2_vww_follows quick "${field}/msf_mcunetv2_vww_80/${qdq}" 26491 --sram 26491
+    --most-instructions 1.3 ${msf})
+  firmware_patches(vww_follows quick "${field}/mlperf_vww/vww_96_int8.tflite" ${vww_follows}
+    --sram ${vww_follows} --most-instructions 1.3)
   firmware_patches(msf_mbv2_tiles full "${field}/msf_mbv2_w035_144/${qdq}" ${mbv2_tiles} ${msf})
 endif()
 

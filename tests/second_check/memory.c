@@ -120,6 +120,43 @@ static bool look(struct memory* memory, uint64_t begin, uint64_t end) {
   return true;
 }
 
+static bool note(struct memory* memory, uint64_t begin, uint64_t end) {
+  if (!spend(memory, end - begin)) return false;
+  for (uint64_t byte = begin; byte < end; ++byte) memory->owner[byte] = 1;
+  return true;
+}
+
+static bool find(struct memory* memory, uint64_t begin, uint64_t end) {
+  if (!spend(memory, end - begin)) return false;
+  const struct program* program = memory->program;
+  const uint64_t offset = program->storages[memory->under_way->storage].offset;
+  for (uint64_t byte = begin; byte < end; ++byte) {
+    memory->is_shared |= memory->owner[offset + byte - memory->owner_at] != 0;
+  }
+  return true;
+}
+
+bool share_bytes(struct memory* memory, const struct use* a, const struct use* b) {
+  const struct storage* storages = memory->program->storages;
+  const struct region in_a = region_of(memory->program, a->tensor);
+  const struct region in_b = region_of(memory->program, b->tensor);
+  const uint64_t at_a = storages[a->storage].offset;
+  const uint64_t at_b = storages[b->storage].offset;
+  if (at_a + in_a.end <= at_b + in_b.offset || at_b + in_b.end <= at_a + in_a.offset) return false;
+  memory->owner_at = at_a < at_b ? at_a : at_b;
+  const uint64_t end = at_a + in_a.end > at_b + in_b.end ? at_a + in_a.end : at_b + in_b.end;
+  uint32_t* owner = calloc(end - memory->owner_at + 1, sizeof *owner);
+  if (owner == NULL) return true;
+  memory->owner = owner + (at_a - memory->owner_at);
+  memory->is_shared = false;
+  bool is_known = walk(memory, a, note);
+  memory->owner = owner;
+  is_known = is_known && walk(memory, b, find);
+  free(owner);
+  memory->owner = NULL;
+  return memory->is_shared || !is_known;
+}
+
 uint32_t writing_segment(const struct memory* memory, uint32_t storage) {
   uint32_t segment = NOTHING;
   for (uint32_t i = memory->begin[storage]; i < memory->begin[storage + 1]; ++i) {

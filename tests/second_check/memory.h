@@ -20,11 +20,15 @@ struct memory {
   uint32_t* owner; /* of each byte of one storage: 1 + the use that writes it */
   uint64_t work;
   const struct use* under_way;
+  uint64_t owner_at; /* of the arena: where `owner` begins */
+  bool is_shared;    /* what share_bytes has found */
 };
 
 /* The segment whose ops are all that write the storage, or NOTHING. */
 uint32_t writing_segment(const struct memory* memory, uint32_t storage);
 bool spend(struct memory* memory, uint64_t work);
+/* True if two uses of one arena have a byte in common, or if that takes too long to say. */
+bool share_bytes(struct memory* memory, const struct use* a, const struct use* b);
 /* Storages that share bytes take turns. */
 bool check_turns(struct memory* memory);
 /* Stages of a pipeline share bytes in channels only. */

@@ -1,5 +1,5 @@
-/* Storages that share bytes of an arena take turns: one is done before the other is written, but
- * for the op that works in place. */
+/* Storages that share bytes of an arena take turns at each of them: one is done there before the
+ * other is written, but for the op that works in place. */
 #include "tests/second_check/memory.h"
 
 static bool is_same_window(const struct program* program, uint32_t a, uint32_t b) {
@@ -11,50 +11,51 @@ static bool is_same_window(const struct program* program, uint32_t a, uint32_t b
          flat_same(program->flat, left->strides, right->strides);
 }
 
-/* The op that writes storage `after` over just what it reads of `before`, or NOTHING. */
-static uint32_t op_in_place(const struct memory* memory, uint32_t before, uint32_t after) {
+/* True if the op that writes storage `after` does so over just what it reads of `before`. */
+static bool is_in_place(const struct memory* memory, uint32_t before, uint32_t after,
+                        const struct use* writer) {
   const struct program* program = memory->program;
-  const struct use* writer = NULL;
-  for (uint32_t i = memory->begin[after]; i < memory->begin[after + 1]; ++i) {
-    if (!memory->uses[i].writes) continue;
-    if (writer != NULL) return NOTHING;
-    writer = &memory->uses[i];
-  }
-  if (writer == NULL || writer->op == CALLER || writer->role != OPERAND ||
+  if (writer->op == CALLER || writer->role != OPERAND ||
       program->storages[before].offset != program->storages[after].offset ||
       program->storages[before].bytes != program->storages[after].bytes) {
-    return NOTHING;
+    return false;
   }
   const struct op* op = &program->ops[writer->op];
   if (op->in_place < 0 || flat_word(program->flat, op->outputs, 0) != writer->tensor ||
       op->group != NOTHING ||
       (op->fallback_kernel >= 0 && writing_segment(memory, before) != op->segment)) {
-    return NOTHING;
+    return false;
   }
   const uint32_t taken = flat_word(program->flat, op->inputs, (uint32_t)op->in_place);
-  if (program->tensors[taken].storage != before) return NOTHING;
+  if (program->tensors[taken].storage != before) return false;
   for (uint32_t i = 0; i < op->inputs.count; ++i) {
     const uint32_t input = flat_word(program->flat, op->inputs, i);
     if (input == NOTHING || program->tensors[input].storage != before) continue;
-    if (!is_same_window(program, input, writer->tensor)) return NOTHING;
+    if (!is_same_window(program, input, writer->tensor)) return false;
   }
-  return writer->op;
+  return true;
 }
 
-/* True if all uses of one storage come before all writes of the other. */
-static bool is_done_before(const struct memory* memory, uint32_t before, uint32_t after) {
-  const uint32_t in_place = op_in_place(memory, before, after);
+/* True if a use of storage `before` is done when `writer` begins to write `after`. */
+static bool is_done(const struct memory* memory, uint32_t before, uint32_t after,
+                    const struct use* use, const struct use* writer) {
+  if (writer->op == CALLER) return false;
+  if (use->op == CALLER) return use->writes;
+  return happens_before(memory->program, use->last, writer->first) ||
+         (use->op == writer->op && !use->writes && is_in_place(memory, before, after, writer));
+}
+
+/* True if, of every byte that both have, all uses of one storage come before all writes of the
+ * other. */
+static bool is_done_before(struct memory* memory, uint32_t before, uint32_t after) {
   for (uint32_t i = memory->begin[after]; i < memory->begin[after + 1]; ++i) {
     const struct use* writer = &memory->uses[i];
     if (!writer->writes) continue;
-    if (writer->op == CALLER) return false;
     for (uint32_t k = memory->begin[before]; k < memory->begin[before + 1]; ++k) {
       const struct use* use = &memory->uses[k];
-      if (use->op == CALLER ? use->writes
-                            : happens_before(memory->program, use->last, writer->first)) {
-        continue;
+      if (!is_done(memory, before, after, use, writer) && share_bytes(memory, use, writer)) {
+        return false;
       }
-      if (in_place == NOTHING || use->op != in_place || use->writes) return false;
     }
   }
   return true;

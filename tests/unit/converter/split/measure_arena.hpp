@@ -21,6 +21,7 @@ struct MeasureOptions {
   std::optional<int64_t> most_workspace = {};  ///< of one op
   int64_t order_budget = 0;  ///< 0: the graph's own order; patches stand in a good one
   int64_t place_budget = 200'000;
+  bool follow = false;  ///< ArenaOptions::follow
 };
 
 struct MeasuredArena {
@@ -41,6 +42,7 @@ struct MeasuredArena {
   result.locations = std::move(lowered.locations);
   ArenaOptions arena;
   arena.place.work_budget = options.place_budget;
+  arena.follow = options.follow;
   result.arena = PlanArena(graph, result.locations, arena);
   if (options.order_budget == 0) {
     result.graph = std::move(graph);

@@ -200,6 +200,60 @@ TEST_CASE("Patch estimate: computing again costs work and no bytes") {
   CHECK(estimate.recomputed_work == chain.ops[0].work * (3 + 4 + 4 + 3 - 8) / 8);
 }
 
+TEST_CASE("Patch estimate: an exit that follows its source needs what is written too early") {
+  Chain chain = TwoConvolutions();
+  chain.source = {0, 8, kRow, {{0, chain.ops[0].inputs[0].need}}};
+  // Two rows of b are made, of four of x of which the next patch reads all but two again.
+  CHECK(EstimatePatches(chain, {4, PatchPolicy::kKeepRows}).peak == (4 + 2) * kRow);
+  // It reads all of them again, and two rows of the exit lie in front of them.
+  CHECK(EstimatePatches(chain, {4, PatchPolicy::kRecompute}).peak == (2 + 4) * kRow);
+}
+
+TEST_CASE("Chains: the source is read last, in runs, and not where a second exit is made") {
+  const auto source = [](const char* text, bool is_last) {
+    auto graph = ParseGraph(text);
+    if (!graph.ok()) FAIL(graph.error().message);
+    const GraphOrder order(*graph);
+    ChainBuilder builder(*graph, order, 0, SplitDimension::kHeight);
+    for (size_t k = 0; k < order.ops.size(); ++k) REQUIRE(builder.Add());
+    Chain chain = builder.chain();
+    ChainBuilder::FindSource(
+        *graph, order, [=](TensorId) { return is_last; }, chain);
+    return chain.source;
+  };
+  const char* const kTwo = R"(graph g
+input %x: f32[1,1,8,2]
+const %w: f32[1,1,3,1] = [1, 2, 3]
+%a = conv(%x, %w) {pads=[1,0,1,0]}
+%b = conv(%x, %w) {pads=[1,0,1,0]}
+%c = binary(%a, %b)
+output %c
+)";
+  CHECK(source(kTwo, true).rows == 8);
+  CHECK(source(kTwo, true).row_bytes == 8);
+  CHECK(source(kTwo, true).readers.size() == 2);
+  CHECK(source(kTwo, false).id == kNone);
+  CHECK(source(R"(graph g
+input %x: f32[1,1,8,2]
+const %w: f32[1,1,3,1] = [1, 2, 3]
+%a = conv(%x, %w) {pads=[1,0,1,0]}
+%b = conv(%a, %w) {pads=[1,0,1,0]}
+output %a
+output %b
+)",
+               true)
+            .id == kNone);
+  // Rows of channels that lie one behind the other are no runs.
+  CHECK(source(R"(graph g
+input %x: f32[1,2,8,2]
+const %w: f32[1,2,3,1] = random(1)
+%a = conv(%x, %w) {pads=[1,0,1,0]}
+output %a
+)",
+               true)
+            .id == kNone);
+}
+
 TEST_CASE("Chains: follow rows through a pixel shuffle, and end before an op that needs them all") {
   auto graph = ParseGraph(R"(graph g
 input %x: f32[1,4,6,5]

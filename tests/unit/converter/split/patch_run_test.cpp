@@ -37,9 +37,15 @@ bool CutAtRandom(Graph& graph, CutInto into, SplitMix64& dice) {
   return true;
 }
 
-Arrays RunAsPlan(const Graph& graph, const Arrays& inputs, bool portable) {
+struct Ran {
+  Arrays outputs;
+  int64_t bytes = 0;  ///< of the arena
+};
+
+Ran RunAsPlan(const Graph& graph, const Arrays& inputs, bool portable, bool follow) {
   MeasureOptions options;
   options.portable = portable;
+  options.follow = follow;
   options.place_budget = 1000;
   const auto placed = PlaceGraph(graph, options);
   if (!placed.ok()) FAIL(placed.error().message);
@@ -47,38 +53,53 @@ Arrays RunAsPlan(const Graph& graph, const Arrays& inputs, bool portable) {
   if (!plan.ok()) FAIL(plan.error().message);
   const test::RunResult result = test::RunPlan(*plan, inputs, {portable, 1, false});
   REQUIRE_MESSAGE(result.error.empty(), result.error);
-  return result.outputs;
+  return {result.outputs, placed->arena.bytes};
 }
 
-/// Of some networks, cut and run by portable kernels and by fast ones. Returns how many were cut.
-int RunCut(CutInto into, uint64_t networks) {
+struct Cuts {
+  int all = 0;
+  int smaller = 0;  ///< whose arena is smaller where storages may follow others
+};
+
+/// Of some networks, cut and run by portable kernels and by fast ones.
+Cuts RunCut(CutInto into, uint64_t networks) {
   SplitMix64 dice(23);
-  int cut = 0;
+  Cuts cuts;
   for (uint64_t seed = 0; seed < networks; ++seed) {
     CAPTURE(seed);
     const Graph whole = test::RandomNetwork(seed).Make(12, 1 + static_cast<int32_t>(seed % 3) / 2);
     Graph patched = whole;
     if (!CutAtRandom(patched, into, dice)) continue;
-    ++cut;
+    ++cuts.all;
     const Arrays inputs = test::RandomInputs(whole, seed);
     const Arrays expected = test::OutputsOf(whole, inputs);
-    CHECK(RunAsPlan(patched, inputs, /*portable=*/true) == expected);
-    const Arrays fast = RunAsPlan(patched, inputs, /*portable=*/false);
+    const Ran apart = RunAsPlan(patched, inputs, /*portable=*/true, /*follow=*/false);
+    const Ran follows = RunAsPlan(patched, inputs, /*portable=*/true, /*follow=*/true);
+    CHECK(apart.outputs == expected);
+    CHECK(follows.outputs == expected);
+    CHECK(follows.bytes <= apart.bytes);
+    cuts.smaller += follows.bytes < apart.bytes ? 1 : 0;
+    const Arrays fast = RunAsPlan(patched, inputs, /*portable=*/false, /*follow=*/true).outputs;
     REQUIRE(fast.size() == expected.size());
     for (size_t i = 0; i < fast.size(); ++i) {
       CHECK(test::RelativeDifference(fast[i], expected[i]) < 1e-4);
     }
   }
-  return cut;
+  return cuts;
 }
 
 TEST_CASE(
     "Patches: random networks run as plans of patches, on portable kernels and on fast ones") {
-  CHECK(RunCut(CutInto::kPatches, 250) > 150);
+  const Cuts cuts = RunCut(CutInto::kPatches, 250);
+  MESSAGE(cuts.all << " cut, " << cuts.smaller << " smaller where storages follow others");
+  CHECK(cuts.all > 150);
+  CHECK(cuts.smaller > 10);
 }
 
 TEST_CASE("Tiles: random networks run as plans of tiles, on portable kernels and on fast ones") {
-  CHECK(RunCut(CutInto::kTiles, 150) > 60);
+  const Cuts cuts = RunCut(CutInto::kTiles, 150);
+  MESSAGE(cuts.all << " cut, " << cuts.smaller << " smaller where storages follow others");
+  CHECK(cuts.all > 60);
 }
 
 }  // namespace

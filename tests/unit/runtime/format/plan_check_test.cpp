@@ -155,7 +155,7 @@ TEST_CASE("CheckPlan: an op in place may not read neighbours of what it overwrit
   CHECK(Says(spec, "storage 2 is written while storage 1 is alive on the same bytes"));
 }
 
-TEST_CASE("CheckPlan: an op in place is the only one to write what it takes over") {
+TEST_CASE("CheckPlan: an op in place takes over what it writes and no more") {
   PlanSpec spec;
   const uint32_t in = spec.AddBuffer(0, 16);
   const uint32_t source = spec.AddStorage(64, 64);
@@ -168,8 +168,35 @@ TEST_CASE("CheckPlan: an op in place is the only one to write what it takes over
   spec.AddInput(in);
   spec.AddOutput(b);
   CHECK(Check(spec) == "");
-  spec.AddOp({in}, {spec.AddTensor(target, {8}, 32)});
+  spec.AddOp({in}, {spec.AddTensor(target, {8}, 32)});  // where nothing is
+  CHECK(Check(spec) == "");
+  spec.AddOp({in}, {spec.AddTensor(source, {8}, 32)});
   CHECK(Says(spec, "storage 2 is written while storage 1 is alive on the same bytes"));
+}
+
+TEST_CASE("CheckPlan: a storage may be written where nothing uses another one any more") {
+  // The output's rows follow, 8 bytes behind, those of the input that have been read.
+  PlanSpec spec;
+  const uint32_t source = spec.AddStorage(8, 64);
+  const uint32_t target = spec.AddStorage(0, 64);
+  const auto row = [&](uint32_t storage, uint64_t begin, int32_t bytes) {
+    return spec.AddTensor(storage, {bytes}, begin, {1}, DType::kU8);
+  };
+  spec.AddInput(row(source, 0, 64));
+  for (uint64_t i = 0; i < 4; ++i) {
+    // Rows are read twice, by this op and the next.
+    spec.AddOp({row(source, 16 * i, i < 3 ? 24 : 16)}, {row(target, 16 * i, 16)});
+  }
+  spec.AddOutput(row(target, 0, 64));
+  CHECK(Says(spec, "storage 1 is written while storage 0 is alive on the same bytes"));
+  spec.storages[source].offset = 16;
+  spec.arenas[0].bytes = 80;
+  CHECK(Check(spec) == "");
+  spec.storages[source].offset = 15;
+  CHECK(Says(spec, "storage 1 is written while storage 0 is alive on the same bytes"));
+  spec.storages[source].offset = 16;
+  std::swap(spec.ops[2].inputs, spec.ops[3].inputs);
+  CHECK(Says(spec, "storage 1 is written while storage 0 is alive on the same bytes"));
 }
 
 TEST_CASE("CheckPlan: what an op in place took over may not be read later") {

@@ -1,0 +1,114 @@
+#include "converter/layout/following.hpp"
+
+#include <cstdlib>
+#include <string>
+
+#include "tests/unit/converter/layout/memory_testing.hpp"
+
+namespace tenon::converter {
+namespace {
+
+/// Four parts of 256 bytes of `from` make as many of `to`; each reads `more` elements besides.
+std::string Parts(const std::string& from, const std::string& to, int more = 0) {
+  std::string text;
+  std::string all;
+  for (int i = 0; i < 4; ++i) {
+    const std::string part = to + std::to_string(i);
+    const int size = i < 3 ? 64 + more : 64;
+    text += "%" + part + "s = slice(%" + from + ") {begins=[" + std::to_string(64 * i) +
+            "], sizes=[" + std::to_string(size) + "], steps=[1]}\n";
+    text += "%" + part + "m = reduce(%" + part + "s) {function=max, axes_mask=1}\n";
+    text += "%" + part + " = binary(%k, %" + part + "m)\n";
+    all += (i > 0 ? ", %" : "%") + part;
+  }
+  return text + "%" + to + " = concat(" + all + ")\n";
+}
+
+std::string Whole(const std::string& parts, const std::string& last) {
+  return "graph g\ninput %x: f32[256]\nconst %k: f32[64] = splat(2)\n" + parts + "%y = reduce(%" +
+         last + ") {function=sum, axes_mask=1}\noutput %y\n";
+}
+
+ArenaPlan Plan(const Located& located, bool follow) {
+  ArenaOptions options;
+  options.follow = follow;
+  return PlanArena(located.graph, located.locations, options);
+}
+
+const PlannedStorage& Of(const Located& located, const ArenaPlan& plan, std::string_view name) {
+  const TensorId root = located.At(name).root;
+  for (const PlannedStorage& storage : plan.storages) {
+    if (storage.root == root) return storage;
+  }
+  FAIL("no storage for " << std::string(name));
+  return plan.storages[0];
+}
+
+TEST_CASE("PlanArena: a storage follows behind what has been read of another one") {
+  const Located located = Locate(Whole(Parts("x", "a"), "a"));
+  CHECK(Plan(located, false).bytes > 2048);
+  const ArenaPlan plan = Plan(located, true);
+  CHECK(plan.bytes < 2048);
+  // Each part is read before its place is written: the first reads what the others do not.
+  CHECK(Of(located, plan, "x").offset == Of(located, plan, "a").offset);
+  CHECK_FALSE(plan.proven_optimal);
+}
+
+TEST_CASE("PlanArena: what is read again later keeps what is written away") {
+  const Located located = Locate(Whole(Parts("x", "a", 16), "a"));
+  const ArenaPlan same = Plan(located, true);
+  CHECK(Of(located, same, "x").offset == Of(located, same, "a").offset);
+  // The last part reads the first elements once more.
+  std::string again = Parts("x", "a");
+  const size_t at = again.rfind("begins=[192]");
+  again.replace(at, 12, "begins=[0]");
+  const Located whole = Locate(Whole(again, "a"));
+  const ArenaPlan apart = Plan(whole, true);
+  CHECK(Of(whole, apart, "x").offset >= Of(whole, apart, "a").offset + 768);
+}
+
+TEST_CASE("PlanArena: a storage follows one that has followed another") {
+  const Located located = Locate(Whole(Parts("x", "a") + Parts("a", "b"), "b"));
+  const ArenaPlan plan = Plan(located, true);
+  CHECK(Plan(located, false).bytes > 2048);
+  CHECK(plan.bytes < 2048);
+}
+
+TEST_CASE("PlanArena: what takes over the bytes of a pair is in no other pair's way") {
+  const Located located = Locate(
+      "graph g\ninput %x: f32[256]\ninput %w: f32[256]\n"
+      "const %k: f32[64] = splat(2)\nconst %l: f32[256] = splat(3)\n" +
+      Parts("x", "a") +
+      "%b = binary(%a, %w)\n"
+      "%m = reduce(%b) {function=max, axes_mask=1}\n"
+      "%s = binary(%l, %m)\n" +
+      Parts("s", "c") + "%d = binary(%c, %b)\noutput %d\n");
+  const ArenaPlan plan = Plan(located, true);
+  const PlannedStorage& taken = Of(located, plan, "b");
+  REQUIRE(taken.offset == Of(located, plan, "a").offset);
+  for (const char* const name : {"s", "c"}) {
+    CHECK(std::abs(Of(located, plan, name).offset - taken.offset) >= 1024);
+  }
+}
+
+TEST_CASE("PlanArena: nothing follows an output, and an input follows nothing") {
+  std::string text = Whole(Parts("x", "a"), "a");
+  const Located located = Locate(text + "output %x\n");
+  CHECK(Plan(located, true).bytes == Plan(located, false).bytes);
+}
+
+TEST_CASE("FindLargestOp: where storages may lie on each other, windows count") {
+  const Located located = Locate("graph g\ninput %x: f32[256]\nconst %k: f32[64] = splat(2)\n" +
+                                 Parts("x", "a") + "output %a\n");
+  ArenaOptions options;
+  const ArenaPlan plan = Plan(located, true);
+  const auto largest = [&] {
+    return FindLargestOp(located.graph, located.locations, plan.steps, options).bytes;
+  };
+  CHECK(largest() == 1024 + 4);
+  options.follow = true;
+  CHECK(largest() == 256 + 4);
+}
+
+}  // namespace
+}  // namespace tenon::converter
