@@ -187,7 +187,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^cortex-m(4|7|33|55)$")
   firmware_bound(kws_patches ${kws}/kws_int8.tflite --option=--memory-limit=sram=6643 ${sram_alone})
   firmware_bound(resnet8_int8 ${resnet8}/resnet8_int8.tflite)
   firmware_bound(resnet8_qdq ${resnet8}/model_qdq.onnx)
-  firmware_bound(resnet8_patches ${resnet8}/resnet8_int8.tflite --option=--memory-limit=sram=23K
+  firmware_bound(resnet8_patches ${resnet8}/resnet8_int8.tflite --option=--memory-limit=sram=24K
     ${sram_alone})
   firmware_bound(ad01_int8 ${ad01}/ad01_int8.tflite)
   firmware_bound(ad01_qdq ${ad01}/model_qdq.onnx)

@@ -37,7 +37,11 @@ Status Kernel::Create(cl_program program, const char* function) {
   cl_int code = CL_SUCCESS;
   kernel_ = Cl().CreateKernel(program, function, &code);
   TENON_RETURN_IF_ERROR(ClStatus(code, "clCreateKernel"));
-  return TENON_CL(GetKernelWorkGroupInfo, kernel_, nullptr, CL_KERNEL_WORK_GROUP_SIZE,
+  // Not every driver takes a null device for the only one that the program is built for.
+  cl_device_id device = nullptr;
+  TENON_RETURN_IF_ERROR(
+      TENON_CL(GetProgramInfo, program, CL_PROGRAM_DEVICES, sizeof(device), &device, nullptr));
+  return TENON_CL(GetKernelWorkGroupInfo, kernel_, device, CL_KERNEL_WORK_GROUP_SIZE,
                   sizeof(most_items_), &most_items_, nullptr);
 }
 
