@@ -33,6 +33,10 @@ namespace tenon::converter {
 /// elements.
 [[nodiscard]] Result<Shape> ShapeFromDims(const std::vector<int64_t>& dims);
 
+/// A place below every one that there is, whatever parts are added to it: a gather or a scatter at
+/// it reports an index out of range when it runs.
+inline constexpr double kNowhere = -1099511627776.0;  // -2^40
+
 /// Makes a tensor constant, or reports on which graph input it depends.
 [[nodiscard]] Status FoldValue(Graph& graph, TensorId id, const ConstantFolder& fold);
 

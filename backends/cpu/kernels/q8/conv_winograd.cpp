@@ -13,6 +13,7 @@
 #include "backends/cpu/kernels/q8/conv_weights.hpp"
 #include "backends/cpu/kernels/q8/gemm_rows.hpp"
 #include "backends/cpu/kernels/q8/kernels.hpp"
+#include "backends/cpu/kernels/winograd_tiles.hpp"
 #include "runtime/base/round_up.hpp"
 #include "runtime/ops/conv_geometry.hpp"
 #include "runtime/ops/kernel_refusals.hpp"
@@ -147,17 +148,8 @@ struct Block {
   int32_t* sums;
 };
 
-/// Says where a tile's outputs begin.
-struct TileOrigin {
-  int image;
-  int row;
-  int column;
-};
-
 TileOrigin OriginOf(const Winograd& state, int tile) {
-  const int in_image = state.tile_rows * state.tile_columns;
-  return {tile / in_image, tile % in_image / state.tile_columns * kWinogradOutputs,
-          tile % state.tile_columns * kWinogradOutputs};
+  return TileOriginOf(tile, state.tile_rows, state.tile_columns, kWinogradOutputs);
 }
 
 void TransformInputs(const Winograd& state, const Block& block) {

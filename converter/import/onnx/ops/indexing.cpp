@@ -4,15 +4,13 @@
 #include <algorithm>
 #include <numeric>
 
+#include "converter/import/import_graph.hpp"
 #include "converter/import/onnx/ops/ops.hpp"
 
 namespace tenon::converter {
 namespace {
 
 using Ints = std::vector<int64_t>;
-
-/// Below every place that valid indices give, however many parts are added to it.
-constexpr double kOutOfRange = -1099511627776.0;  // -2^40
 
 Result<TensorId> ConstantOffsets(Lowering& node, TensorId indices, const Ints& sizes,
                                  const Ints& strides) {
@@ -171,7 +169,7 @@ Result<TensorId> Offsets(Lowering& node, TensorId indices, const Ints& sizes, co
   TENON_ASSIGN_OR_RETURN(const TensorId zero, node.Scalar("zero", DType::kI64, 0));
   TENON_ASSIGN_OR_RETURN(const TensorId size, Vector(node, "sizes", sizes));
   TENON_ASSIGN_OR_RETURN(const TensorId stride, Vector(node, "strides", strides));
-  TENON_ASSIGN_OR_RETURN(const TensorId invalid, node.Scalar("invalid", DType::kI64, kOutOfRange));
+  TENON_ASSIGN_OR_RETURN(const TensorId invalid, node.Scalar("invalid", DType::kI64, kNowhere));
   TENON_ASSIGN_OR_RETURN(const TensorId below, node.Binary(BinaryFunction::kLess, indices, zero));
   TENON_ASSIGN_OR_RETURN(const TensorId wrapped, node.Binary(BinaryFunction::kAdd, indices, size));
   TENON_ASSIGN_OR_RETURN(const TensorId index, Select(node, below, wrapped, indices));

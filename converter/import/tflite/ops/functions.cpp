@@ -2,6 +2,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "converter/import/import_graph.hpp"
 #include "converter/import/tflite/ops/ops.hpp"
 #include "tflite_subset_generated.h"
 
@@ -82,6 +83,32 @@ Status LowerGelu(Node& node) {
   const UnaryFunction function = is_tanh ? UnaryFunction::kGeluTanh : UnaryFunction::kGelu;
   TENON_ASSIGN_OR_RETURN(const TensorId y, node.Unary(x, {function, 0.0F, 0.0F}));
   return node.SetOutput(0, y, order);
+}
+
+// How many boundaries are not above an element; NaN is above all.
+Status LowerBucketize(Node& node) {
+  const auto* options = node.stored().builtin_options_as_BucketizeOptions();
+  if (options == nullptr || options->boundaries() == nullptr) {
+    return InputError("its options are missing");
+  }
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  const Shape shape = node.ShapeOf(x);
+  const std::vector<double> boundaries(options->boundaries()->begin(),
+                                       options->boundaries()->end());
+  if (boundaries.empty()) return InputError("it has no boundaries");
+  const auto count = static_cast<int64_t>(boundaries.size());
+  std::vector<int64_t> dims(shape.dims, shape.dims + shape.rank);
+  dims.push_back(1);
+  TENON_ASSIGN_OR_RETURN(TensorId y, node.Cast(x, DType::kF32));
+  TENON_ASSIGN_OR_RETURN(y, node.Reshape(y, dims));
+  TENON_ASSIGN_OR_RETURN(const Shape row, ShapeFromDims({count}));
+  TENON_ASSIGN_OR_RETURN(y, node.Binary(BinaryFunction::kLess, y,
+                                        node.Constant("boundaries", DType::kF32, row, boundaries)));
+  TENON_ASSIGN_OR_RETURN(y, node.Unary(y, {UnaryFunction::kNot, 0.0F, 0.0F}));
+  TENON_ASSIGN_OR_RETURN(y, node.Cast(y, DType::kI32));
+  TENON_ASSIGN_OR_RETURN(
+      y, node.Reduce(ReduceFunction::kSum, y, 1 << shape.rank, /*keep_dims=*/false));
+  return node.SetOutput(0, y);
 }
 
 }  // namespace tenon::converter::tflite

@@ -153,7 +153,8 @@ constexpr LoweringRow kRows[] = {
     {Op::STABLEHLO_REDUCE_WINDOW, LowerReduceWindow, kInFloats, nullptr,
      "one input; its body ADD, MAXIMUM or MINIMUM; base_dilations 1"},
     {Op::STABLEHLO_SCATTER, LowerGeneralScatter, kInFloats, nullptr,
-     "one input; its body empty, ADD, MUL, MAXIMUM or MINIMUM"},
+     "one input; its body empty, ADD, MUL, MAXIMUM or MINIMUM; an update outside is an error when "
+     "it runs"},
     {Op::STABLEHLO_SORT, LowerSort, kInFloats, nullptr, "its comparator one comparison"},
     {Op::STRIDED_SLICE, LowerStridedSlice, kMoved},
     {Op::SUB, LowerBinary, kExact, LowerQuantizedSum},

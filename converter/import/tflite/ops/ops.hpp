@@ -27,6 +27,7 @@ namespace tenon::converter::tflite {
 [[nodiscard]] Status LowerRsqrt(Node& node);
 [[nodiscard]] Status LowerSquare(Node& node);
 [[nodiscard]] Status LowerGelu(Node& node);
+[[nodiscard]] Status LowerBucketize(Node& node);
 
 // quantized_functions.cpp
 [[nodiscard]] Status LowerQuantizedFunction(Node& node);
@@ -97,21 +98,20 @@ namespace tenon::converter::tflite {
 [[nodiscard]] Status LowerUnpack(Node& node);
 [[nodiscard]] Status LowerReverse(Node& node);
 
-// sequences.cpp
+// gather.cpp
 [[nodiscard]] Status LowerGather(Node& node);
 [[nodiscard]] Status LowerReverseSequence(Node& node);
-[[nodiscard]] Status LowerDynamicUpdateSlice(Node& node);
 
 // segments.cpp
 [[nodiscard]] Status LowerSegments(Node& node);
-[[nodiscard]] Status LowerBucketize(Node& node);
 
 // diagonals.cpp
 [[nodiscard]] Status LowerMatrixDiag(Node& node);
 [[nodiscard]] Status LowerMatrixSetDiag(Node& node);
 
-// stablehlo_scatter.cpp
-[[nodiscard]] Status LowerGeneralScatter(Node& node);
+// scatter.cpp
+[[nodiscard]] Status LowerGeneralScatter(Node& node);  ///< STABLEHLO_SCATTER
+[[nodiscard]] Status LowerDynamicUpdateSlice(Node& node);
 
 // indexing.cpp
 [[nodiscard]] Status LowerGatherNd(Node& node);

@@ -1,5 +1,5 @@
-// SEGMENT_SUM, UNSORTED_SEGMENT_SUM, _PROD, _MAX and _MIN: rows gathered by the number of their
-// segment. BUCKETIZE: the number of an element's range.
+// SEGMENT_SUM, UNSORTED_SEGMENT_SUM, _PROD, _MAX and _MIN: rows joined by the number of their
+// segment.
 #include <algorithm>
 #include <limits>
 
@@ -87,32 +87,6 @@ Status LowerSegments(Node& node) {
       TensorId y, node.Emit(OpKind::kScatter, {start, places, matrix}, Attributes(attributes)));
   TENON_ASSIGN_OR_RETURN(y, node.Slice(y, SliceAlong(table, 0, 0, segments)));
   TENON_ASSIGN_OR_RETURN(y, node.Reshape(y, dims));
-  return node.SetOutput(0, y);
-}
-
-// How many boundaries are not above an element; NaN is above all.
-Status LowerBucketize(Node& node) {
-  const auto* options = node.stored().builtin_options_as_BucketizeOptions();
-  if (options == nullptr || options->boundaries() == nullptr) {
-    return InputError("its options are missing");
-  }
-  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
-  const Shape shape = node.ShapeOf(x);
-  const std::vector<double> boundaries(options->boundaries()->begin(),
-                                       options->boundaries()->end());
-  if (boundaries.empty()) return InputError("it has no boundaries");
-  const auto count = static_cast<int64_t>(boundaries.size());
-  std::vector<int64_t> dims(shape.dims, shape.dims + shape.rank);
-  dims.push_back(1);
-  TENON_ASSIGN_OR_RETURN(TensorId y, node.Cast(x, DType::kF32));
-  TENON_ASSIGN_OR_RETURN(y, node.Reshape(y, dims));
-  TENON_ASSIGN_OR_RETURN(const Shape row, ShapeFromDims({count}));
-  TENON_ASSIGN_OR_RETURN(y, node.Binary(BinaryFunction::kLess, y,
-                                        node.Constant("boundaries", DType::kF32, row, boundaries)));
-  TENON_ASSIGN_OR_RETURN(y, node.Unary(y, {UnaryFunction::kNot, 0.0F, 0.0F}));
-  TENON_ASSIGN_OR_RETURN(y, node.Cast(y, DType::kI32));
-  TENON_ASSIGN_OR_RETURN(
-      y, node.Reduce(ReduceFunction::kSum, y, 1 << shape.rank, /*keep_dims=*/false));
   return node.SetOutput(0, y);
 }
 

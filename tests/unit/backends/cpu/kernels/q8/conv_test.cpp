@@ -1,7 +1,6 @@
 // The fast quantized convolution against the portable one, on every instruction set: equal bits.
 #include "backends/cpu/caps/q8_gemm_caps.hpp"
-#include "tests/unit/backends/cpu/kernels/conv_shapes.hpp"
-#include "tests/unit/backends/cpu/kernels/q8/gemm_fixture.hpp"
+#include "tests/unit/backends/cpu/kernels/q8/conv_fixture.hpp"
 
 namespace tenon::cpu::testing {
 namespace {
@@ -20,41 +19,9 @@ ConvCase Pointwise(int32_t inputs, int32_t outputs, int32_t height, int32_t widt
   return c;
 }
 
-Layout PickChannelsLast(Generator& random) {
-  return Pick(random, 0, 1) == 0 ? Layout::kChannelsLast : Layout::kChannelsLastGaps;
-}
-
 void CheckEqual(const ConvCase& c, const GemmOptions& options, Generator& random) {
-  CAPTURE(c.x[0]);
-  CAPTURE(c.x[1]);
-  CAPTURE(c.x[2]);
-  CAPTURE(c.x[3]);
-  CAPTURE(c.w[0]);
-  CAPTURE(c.w[2]);
-  CAPTURE(c.w[3]);
-  CAPTURE(c.conv.group);
-  CAPTURE(c.conv.strides[0]);
-  CAPTURE(c.conv.strides[1]);
-  CAPTURE(c.conv.dilations[0]);
-  CAPTURE(c.conv.dilations[1]);
-  CAPTURE(c.conv.pads[0]);
-  CAPTURE(c.conv.pads[1]);
-  CAPTURE(options.w_zero_point);
-  CAPTURE(options.x_zero_point);
-  CAPTURE(options.x_zero_point_per_channel);
-  CAPTURE(static_cast<int>(options.x_dtype));
-  CAPTURE(static_cast<int>(options.w_dtype));
-  CAPTURE(static_cast<int>(options.to));
-  CAPTURE(static_cast<int>(options.rounding));
-  GemmPair pair(kFast, kPortable);
-  pair.AddInputs(RandomBytes(options.x_dtype, c.x, PickChannelsLast(random), random),
-                 RandomBytes(options.w_dtype, c.w, Layout::kRowMajor, random), c.w[0], c.x[1],
-                 c.w[1] * c.w[2] * c.w[3], options, random);
-  pair.AddOutput(options.to, OutputDims(c), PickChannelsLast(random));
-  QuantizedConvAttributes attributes;
-  attributes.conv = c.conv;
-  attributes.output = MakeOutput(options, random);
-  pair.CheckEqual(attributes, options.threads);
+  const Tensor w = RandomBytes(options.w_dtype, c.w, Layout::kRowMajor, random);
+  CheckConvEqual(kFast, c, w, options, random);
 }
 
 }  // namespace

@@ -152,5 +152,28 @@ TEST_CASE("TFLite: the list of operators says how each computes with integers") 
   CHECK(find("TFLite_Detection_PostProcess") != "not there");
 }
 
+TEST_CASE("TFLite lowering: BUCKETIZE counts the boundaries that are not above") {
+  TfliteBuilder model;
+  const int32_t x = model.Input("x", kF32, {5});
+  const int32_t y = model.Output("y", TensorType::INT32, {5});
+  const Floats boundaries = {-1, 0, 2};
+  model.Node(Op::BUCKETIZE, {x}, {y}, BuiltinOptions::BucketizeOptions,
+             format::CreateBucketizeOptionsDirect(model.flat, &boundaries).Union());
+  CHECK(RunStep(model, {{"x", {-2, -1, 0.5F, 2, NAN}}})["y"] == Bits({0, 1, 2, 3, 3}));
+}
+
+TEST_CASE("TFLite lowering: ATAN2 gives the angle of each quadrant, and 0 at the origin") {
+  TfliteBuilder model;
+  const int32_t y = model.Input("y", kF32, {9});
+  const int32_t x = model.Input("x", kF32, {9});
+  model.Node(Op::ATAN2, {y, x}, {model.Output("z", kF32, {9})});
+  const Floats ys = {0, 1, 1, 1, 0, -1, -1, -1, 0};
+  const Floats xs = {1, 1, 0, -1, -1, -1, 0, 1, 0};
+  const Floats z = RunStep(model, {{"x", xs}, {"y", ys}})["z"];
+  for (size_t i = 0; i < z.size(); ++i) {
+    CHECK(z[i] == doctest::Approx(std::atan2(ys[i], xs[i])).epsilon(1e-6));
+  }
+}
+
 }  // namespace
 }  // namespace tenon::converter::test

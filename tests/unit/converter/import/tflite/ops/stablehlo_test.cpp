@@ -1,7 +1,5 @@
-// Operators of StableHLO that run a graph of the model: composites, orders and scattered windows.
+// Operators of StableHLO that run a graph of the model: composites, and orders.
 #include <doctest/doctest.h>
-
-#include <cstring>
 
 #include "tests/unit/converter/import/tflite/run_steps.hpp"
 
@@ -14,10 +12,8 @@ using format::ComparisonDirection;
 using format::TensorType;
 using Dims = std::vector<int32_t>;
 using Floats = std::vector<float>;
-using Longs = std::vector<int64_t>;
 
 constexpr TensorType kF32 = TensorType::FLOAT32;
-constexpr TensorType kI32 = TensorType::INT32;
 
 TEST_CASE("TFLite lowering: a composite is the graph that it stands for") {
   TfliteBuilder model;
@@ -102,76 +98,6 @@ TEST_CASE("TFLite lowering: STABLEHLO_COMPARE has six directions") {
     model.Node(Op::CAST, {z}, {y});
     CHECK(RunStep(model, {{"x", {0, 1, 2}}})["y"] == Floats(expected.begin(), expected.end()));
   }
-}
-
-/// A scatter into x [3, 4] of updates at run-time indices; `body`: none replaces.
-struct Scatter {
-  Dims indices;
-  Dims updates;
-  Longs window;
-  Longs inserted;
-  Longs index_of;
-  int64_t index_axis;
-  bool adds = false;
-};
-
-TfliteBuilder Scattering(const Scatter& scatter) {
-  TfliteBuilder model;
-  const int32_t x = model.Input("x", kF32, {3, 4});
-  const int32_t indices = model.Input("i", kI32, scatter.indices);
-  const int32_t updates = model.Input("u", kF32, scatter.updates);
-  const int32_t y = model.Output("y", kF32, {3, 4});
-  const int32_t a = model.Value("a", kF32, {});
-  const int32_t b = model.Value("b", kF32, {});
-  const int32_t c = model.Value("c", kF32, {});
-  const int32_t body = model.Graph({a, b}, {scatter.adds ? c : b}, [&] {
-    if (scatter.adds) model.Node(Op::ADD, {a, b}, {c});
-  });
-  const auto options = format::CreateStablehloScatterOptionsDirect(
-      model.flat, false, &scatter.window, &scatter.inserted, &scatter.index_of, scatter.index_axis,
-      false, body);
-  model.StableNode(Op::STABLEHLO_SCATTER, {x, indices, updates}, {y},
-                   BuiltinOptions2::StablehloScatterOptions, options.Union());
-  return model;
-}
-
-const Floats kCounted = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
-
-TEST_CASE("TFLite lowering: STABLEHLO_SCATTER writes rows at places along a dimension") {
-  TfliteBuilder model = Scattering({{2, 1}, {2, 4}, {1}, {0}, {0}, 1});
-  CHECK(RunStep(model, {{"x", kCounted}, {"i", Bits({2, 0})}, {"u", Floats(8, -1.0F)}})["y"] ==
-        Floats{-1, -1, -1, -1, 4, 5, 6, 7, -1, -1, -1, -1});
-}
-
-TEST_CASE("TFLite lowering: STABLEHLO_SCATTER adds elements and windows at pairs of indices") {
-  TfliteBuilder elements = Scattering({{2, 3}, {3}, {}, {0, 1}, {1, 0}, 0, true});
-  CHECK(RunStep(elements, {{"x", kCounted},
-                           {"i", Bits({3, 0, 3, 1, 2, 1})},  // columns, then rows
-                           {"u", {100, 200, 300}}})["y"] ==
-        Floats{0, 1, 2, 3, 4, 5, 6, 407, 208, 9, 10, 11});
-  TfliteBuilder windows = Scattering({{2}, {2, 2}, {0, 1}, {}, {0, 1}, 0});
-  CHECK(RunStep(windows, {{"x", kCounted}, {"i", Bits({1, 2})}, {"u", {-1, -2, -3, -4}}})["y"] ==
-        Floats{0, 1, 2, 3, 4, 5, -1, -2, 8, 9, -3, -4});
-}
-
-TEST_CASE("TFLite lowering: STABLEHLO_SCATTER reports a window that does not lie inside") {
-  TfliteBuilder model = Scattering({{2}, {2, 2}, {0, 1}, {}, {0, 1}, 0});
-  const Result<Graph> graph = ImportBytes(model.File());
-  REQUIRE_MESSAGE(graph.ok(), TextOf(graph));
-  Values values;
-  values[graph->FindPort(false, "x")->tensor].resize(12 * sizeof(float));
-  values[graph->FindPort(false, "u")->tensor].resize(4 * sizeof(float));
-  const std::vector<int32_t> corner = {1, 3};  // the second column would be in the next row
-  auto& bytes = values[graph->FindPort(false, "i")->tensor];
-  bytes.resize(corner.size() * sizeof(int32_t));
-  std::memcpy(bytes.data(), corner.data(), bytes.size());
-  CHECK_FALSE(Evaluate(*graph, {graph->outputs().at(0).tensor}, values).ok());
-}
-
-TEST_CASE("TFLite lowering: STABLEHLO_SCATTER wants dimension numbers that fit") {
-  const std::string text = Scattering({{2, 1}, {2, 4}, {1}, {0}, {0, 1}, 1}).Text();
-  CHECK(text ==
-        "error: node 'y' (STABLEHLO_SCATTER): its dimension numbers do not fit its operands");
 }
 
 }  // namespace

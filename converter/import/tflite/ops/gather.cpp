@@ -1,5 +1,5 @@
-// GATHER, REVERSE_SEQUENCE and DYNAMIC_UPDATE_SLICE: parts of a tensor at places that are counted
-// anew in each element of a batch.
+// GATHER and REVERSE_SEQUENCE: parts of a tensor at places that are counted anew in each element of
+// a batch.
 #include <algorithm>
 
 #include "converter/import/import_graph.hpp"
@@ -12,9 +12,6 @@ namespace {
 
 using Dims = std::vector<int64_t>;
 
-/// Below every place that is one, whatever is added to it: a gather reports it when it runs.
-constexpr double kOutOfRange = -1099511627776.0;  // -2^40
-
 /// y[b, i, ...] = x[b, places[b, i], ...] of x [batch, count, rest] and places [batch, taken].
 Result<TensorId> GatherInBatch(Node& node, TensorId x, TensorId places) {
   const Shape shape = node.ShapeOf(x);
@@ -22,7 +19,7 @@ Result<TensorId> GatherInBatch(Node& node, TensorId x, TensorId places) {
   TENON_ASSIGN_OR_RETURN(const TensorId wide, node.Cast(places, DType::kI64));
   const TensorId zero = node.Scalar("zero", DType::kI64, 0.0);
   const TensorId count = node.Scalar("count", DType::kI64, shape[1]);
-  const TensorId nowhere = node.Scalar("nowhere", DType::kI64, kOutOfRange);
+  const TensorId nowhere = node.Scalar("nowhere", DType::kI64, kNowhere);
   TENON_ASSIGN_OR_RETURN(const TensorId low,
                          node.Binary(BinaryFunction::kGreaterOrEqual, wide, zero));
   TENON_ASSIGN_OR_RETURN(const TensorId high, node.Binary(BinaryFunction::kLess, wide, count));
@@ -71,32 +68,6 @@ Result<TensorId> GatherBatches(Node& node, TensorId x, TensorId indices, int32_t
       indices, node.Reshape(indices, {batches, ElementsBetween(places, batch, places.rank)}));
   TENON_ASSIGN_OR_RETURN(const TensorId y, GatherAlong(node, x, indices));
   return node.Reshape(y, dims);
-}
-
-/// The i64 starts of DYNAMIC_UPDATE_SLICE, moved so that the update lies inside.
-Result<TensorId> StartsInside(Node& node, TensorId starts, const Shape& x, const Shape& update) {
-  std::vector<double> last;
-  for (int32_t k = 0; k < x.rank; ++k) last.push_back(x[k] - update[k]);
-  TENON_ASSIGN_OR_RETURN(const TensorId wide, node.Cast(starts, DType::kI64));
-  const TensorId zero = node.Scalar("zero", DType::kI64, 0.0);
-  const TensorId most = node.Constant("last", DType::kI64, Shape({x.rank}), last);
-  TENON_ASSIGN_OR_RETURN(const TensorId above, node.Binary(BinaryFunction::kMax, wide, zero));
-  return node.Binary(BinaryFunction::kMin, above, most);
-}
-
-/// Where the rows of an update, whose dimensions from `inner` on are whole, lie among those of x:
-/// from the first one's place on.
-std::vector<double> RowOffsets(const Shape& x, const Shape& update, int32_t inner) {
-  std::vector<double> offsets = {0.0};
-  for (int32_t k = 0; k < inner; ++k) {
-    const auto step = static_cast<double>(ElementsBetween(x, k + 1, inner));
-    std::vector<double> next;
-    for (const double offset : offsets) {
-      for (int32_t i = 0; i < update[k]; ++i) next.push_back(offset + i * step);
-    }
-    offsets = std::move(next);
-  }
-  return offsets;
 }
 
 }  // namespace
@@ -159,45 +130,6 @@ Status LowerReverseSequence(Node& node) {
   TENON_ASSIGN_OR_RETURN(y, GatherInBatch(node, y, places));
   TENON_ASSIGN_OR_RETURN(y, node.Reshape(y, DimsOf(front)));
   TENON_ASSIGN_OR_RETURN(y, node.Transpose(y, back));
-  return node.SetOutput(0, y);
-}
-
-// x, update, starts: x with the update written over the part that begins there.
-Status LowerDynamicUpdateSlice(Node& node) {
-  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
-  TENON_ASSIGN_OR_RETURN(const TensorId update, node.Input(1));
-  TENON_ASSIGN_OR_RETURN(const TensorId starts, node.Input(2));
-  const Shape shape = node.ShapeOf(x);
-  const Shape part = node.ShapeOf(update);
-  bool fits = part.rank == shape.rank && node.ShapeOf(starts).Elements() == shape.rank;
-  for (int32_t k = 0; fits && k < shape.rank; ++k) fits = part[k] <= shape[k];
-  if (!fits) return InputError("its update and starts do not fit its operand");
-  int32_t inner = shape.rank;
-  while (inner > 0 && part[inner - 1] == shape[inner - 1]) --inner;
-  if (inner == 0) return node.SetOutput(0, update);
-  const int64_t row = ElementsBetween(shape, inner, shape.rank);
-  const int64_t rows = ElementsBetween(part, 0, inner);
-  TENON_RETURN_IF_ERROR(node.CheckRoomFor(rows));
-  TENON_ASSIGN_OR_RETURN(const TensorId inside, StartsInside(node, starts, shape, part));
-  std::vector<double> steps;
-  for (int32_t k = 0; k < shape.rank; ++k) {
-    steps.push_back(k < inner ? static_cast<double>(ElementsBetween(shape, k + 1, inner)) : 0.0);
-  }
-  const TensorId factors = node.Constant("steps", DType::kI64, Shape({shape.rank}), steps);
-  TENON_ASSIGN_OR_RETURN(const TensorId along, node.Binary(BinaryFunction::kMul, inside, factors));
-  TENON_ASSIGN_OR_RETURN(const TensorId first,
-                         node.Reduce(ReduceFunction::kSum, along, 1, /*keep_dims=*/true));
-  TENON_ASSIGN_OR_RETURN(const Shape places_shape, ShapeFromDims({rows}));
-  TENON_ASSIGN_OR_RETURN(const TensorId places,
-                         node.Binary(BinaryFunction::kAdd, first,
-                                     node.Constant("offsets", DType::kI64, places_shape,
-                                                   RowOffsets(shape, part, inner))));
-  TENON_ASSIGN_OR_RETURN(const TensorId whole,
-                         node.Reshape(x, {ElementsBetween(shape, 0, inner), row}));
-  TENON_ASSIGN_OR_RETURN(const TensorId written, node.Reshape(update, {rows, row}));
-  TENON_ASSIGN_OR_RETURN(TensorId y, node.Emit(OpKind::kScatter, {whole, places, written},
-                                               Attributes(ScatterAttributes())));
-  TENON_ASSIGN_OR_RETURN(y, node.Reshape(y, DimsOf(shape)));
   return node.SetOutput(0, y);
 }
 

@@ -1,4 +1,5 @@
 // STABLEHLO_SCATTER: windows of updates written, or joined with what is there, at given places.
+// DYNAMIC_UPDATE_SLICE: one window.
 #include <algorithm>
 #include <numeric>
 
@@ -12,8 +13,6 @@ namespace {
 
 using Dims = std::vector<int64_t>;
 using Op = format::BuiltinOperator;
-
-constexpr double kOutOfRange = -1099511627776.0;  // -2^40: reported when the scatter runs
 
 /// At most as many as a tensor has dimensions.
 Result<Dims> Read(const flatbuffers::Vector<int64_t>* values) {
@@ -121,8 +120,8 @@ Result<ScatterFunction> FunctionOf(const Node& node, int32_t body) {
   return InputError("its body is not one that replaces, adds, multiplies or compares");
 }
 
-double StrideOf(const Shape& shape, int64_t axis) {
-  return static_cast<double>(ElementsBetween(shape, static_cast<int32_t>(axis) + 1, shape.rank));
+int64_t StrideOf(const Shape& shape, int64_t axis) {
+  return ElementsBetween(shape, static_cast<int32_t>(axis) + 1, shape.rank);
 }
 
 /// Where each window begins in x flattened, [windows]; nowhere if it does not lie inside x.
@@ -150,12 +149,12 @@ Result<TensorId> Starts(Node& node, const ScatterForm& form, TensorId indices) {
             ? 1
             : form.updates[static_cast<int32_t>(
                   form.window[static_cast<size_t>(place - form.window_of.begin())])];
-    strides.push_back(StrideOf(form.x, axis));
+    strides.push_back(static_cast<double>(StrideOf(form.x, axis)));
     lasts.push_back(static_cast<double>(form.x[static_cast<int32_t>(axis)] - extent));
   }
   const Shape row({1, static_cast<int32_t>(numbers)});
   const TensorId zero = node.Scalar("zero", DType::kI64, 0.0);
-  const TensorId nowhere = node.Scalar("nowhere", DType::kI64, kOutOfRange);
+  const TensorId nowhere = node.Scalar("nowhere", DType::kI64, kNowhere);
   TENON_ASSIGN_OR_RETURN(const TensorId low,
                          node.Binary(BinaryFunction::kGreaterOrEqual, index, zero));
   TENON_ASSIGN_OR_RETURN(const TensorId high,
@@ -170,19 +169,36 @@ Result<TensorId> Starts(Node& node, const ScatterForm& form, TensorId indices) {
   return node.Reduce(ReduceFunction::kSum, parts, 1 << 1, /*keep_dims=*/true);
 }
 
-/// Where the elements of a window lie in x flattened, from its beginning on, [1, elements].
-Result<TensorId> Offsets(Node& node, const ScatterForm& form) {
+/// One dimension of a window: how many places, and how far apart in the whole.
+struct WindowExtent {
+  int32_t count;
+  int64_t stride;
+};
+
+/// Where the elements of a window lie, counted from the first: row by row.
+Result<std::vector<double>> WindowOffsets(Node& node, const std::vector<WindowExtent>& extents) {
   std::vector<double> offsets = {0.0};
-  for (size_t k = 0; k < form.window.size(); ++k) {
-    const int32_t extent = form.updates[static_cast<int32_t>(form.window[k])];
-    const double stride = StrideOf(form.x, form.window_of[k]);
-    TENON_RETURN_IF_ERROR(node.CheckRoomFor(static_cast<int64_t>(offsets.size()) * extent));
+  for (const WindowExtent& extent : extents) {
+    TENON_RETURN_IF_ERROR(node.CheckRoomFor(static_cast<int64_t>(offsets.size()) * extent.count));
     std::vector<double> next;
     for (const double offset : offsets) {
-      for (int32_t i = 0; i < extent; ++i) next.push_back(offset + i * stride);
+      for (int32_t i = 0; i < extent.count; ++i) {
+        next.push_back(offset + static_cast<double>(i * extent.stride));
+      }
     }
     offsets = std::move(next);
   }
+  return offsets;
+}
+
+/// Those of the elements of an update's window in x flattened, [1, elements].
+Result<TensorId> Offsets(Node& node, const ScatterForm& form) {
+  std::vector<WindowExtent> extents;
+  for (size_t k = 0; k < form.window.size(); ++k) {
+    extents.push_back(
+        {form.updates[static_cast<int32_t>(form.window[k])], StrideOf(form.x, form.window_of[k])});
+  }
+  TENON_ASSIGN_OR_RETURN(const std::vector<double> offsets, WindowOffsets(node, extents));
   TENON_ASSIGN_OR_RETURN(const Shape row, ShapeFromDims({1, static_cast<int64_t>(offsets.size())}));
   return node.Constant("offsets", DType::kI64, row, offsets);
 }
@@ -195,6 +211,17 @@ Result<TensorId> WindowsLast(Node& node, const ScatterForm& form, TensorId updat
   }
   for (const int64_t k : form.window) permutation.push_back(static_cast<int32_t>(k));
   return node.Transpose(updates, permutation);
+}
+
+/// The i64 starts of DYNAMIC_UPDATE_SLICE, moved so that the update lies inside.
+Result<TensorId> StartsInside(Node& node, TensorId starts, const Shape& x, const Shape& update) {
+  std::vector<double> last;
+  for (int32_t k = 0; k < x.rank; ++k) last.push_back(x[k] - update[k]);
+  TENON_ASSIGN_OR_RETURN(const TensorId wide, node.Cast(starts, DType::kI64));
+  const TensorId zero = node.Scalar("zero", DType::kI64, 0.0);
+  const TensorId most = node.Constant("last", DType::kI64, Shape({x.rank}), last);
+  TENON_ASSIGN_OR_RETURN(const TensorId above, node.Binary(BinaryFunction::kMax, wide, zero));
+  return node.Binary(BinaryFunction::kMin, above, most);
 }
 
 }  // namespace
@@ -222,6 +249,46 @@ Status LowerGeneralScatter(Node& node) {
   TENON_ASSIGN_OR_RETURN(
       TensorId y, node.Emit(OpKind::kScatter, {flat, places, values}, Attributes(attributes)));
   TENON_ASSIGN_OR_RETURN(y, node.Reshape(y, DimsOf(form.x)));
+  return node.SetOutput(0, y);
+}
+
+// x, update, starts: x with the update written over the part that begins there.
+Status LowerDynamicUpdateSlice(Node& node) {
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(const TensorId update, node.Input(1));
+  TENON_ASSIGN_OR_RETURN(const TensorId starts, node.Input(2));
+  const Shape shape = node.ShapeOf(x);
+  const Shape part = node.ShapeOf(update);
+  bool fits = part.rank == shape.rank && node.ShapeOf(starts).Elements() == shape.rank;
+  for (int32_t k = 0; fits && k < shape.rank; ++k) fits = part[k] <= shape[k];
+  if (!fits) return InputError("its update and starts do not fit its operand");
+  int32_t inner = shape.rank;
+  while (inner > 0 && part[inner - 1] == shape[inner - 1]) --inner;
+  if (inner == 0) return node.SetOutput(0, update);
+  const int64_t row = ElementsBetween(shape, inner, shape.rank);
+  const int64_t rows = ElementsBetween(part, 0, inner);
+  TENON_ASSIGN_OR_RETURN(const TensorId inside, StartsInside(node, starts, shape, part));
+  std::vector<double> steps(static_cast<size_t>(shape.rank), 0.0);
+  std::vector<WindowExtent> extents;
+  for (int32_t k = 0; k < inner; ++k) {
+    extents.push_back({part[k], ElementsBetween(shape, k + 1, inner)});
+    steps[static_cast<size_t>(k)] = static_cast<double>(extents.back().stride);
+  }
+  TENON_ASSIGN_OR_RETURN(const std::vector<double> offsets, WindowOffsets(node, extents));
+  const TensorId factors = node.Constant("steps", DType::kI64, Shape({shape.rank}), steps);
+  TENON_ASSIGN_OR_RETURN(const TensorId along, node.Binary(BinaryFunction::kMul, inside, factors));
+  TENON_ASSIGN_OR_RETURN(const TensorId first,
+                         node.Reduce(ReduceFunction::kSum, along, 1, /*keep_dims=*/true));
+  TENON_ASSIGN_OR_RETURN(const Shape places_shape, ShapeFromDims({rows}));
+  TENON_ASSIGN_OR_RETURN(const TensorId places,
+                         node.Binary(BinaryFunction::kAdd, first,
+                                     node.Constant("offsets", DType::kI64, places_shape, offsets)));
+  TENON_ASSIGN_OR_RETURN(const TensorId whole,
+                         node.Reshape(x, {ElementsBetween(shape, 0, inner), row}));
+  TENON_ASSIGN_OR_RETURN(const TensorId written, node.Reshape(update, {rows, row}));
+  TENON_ASSIGN_OR_RETURN(TensorId y, node.Emit(OpKind::kScatter, {whole, places, written},
+                                               Attributes(ScatterAttributes())));
+  TENON_ASSIGN_OR_RETURN(y, node.Reshape(y, DimsOf(shape)));
   return node.SetOutput(0, y);
 }
 

@@ -1,0 +1,47 @@
+// Compares two kernels of quantized convolutions on random tensors: equal bits.
+#pragma once
+
+#include "tests/unit/backends/cpu/kernels/conv_shapes.hpp"
+#include "tests/unit/backends/cpu/kernels/q8/gemm_fixture.hpp"
+
+namespace tenon::cpu::testing {
+
+inline Layout PickChannelsLast(Generator& random) {
+  return Pick(random, 0, 1) == 0 ? Layout::kChannelsLast : Layout::kChannelsLastGaps;
+}
+
+/// `fast` against the portable kernel, with these weights.
+inline void CheckConvEqual(const char* fast, const ConvShapes& c, const Tensor& w,
+                           const GemmOptions& options, Generator& random) {
+  CAPTURE(c.x[0]);
+  CAPTURE(c.x[1]);
+  CAPTURE(c.x[2]);
+  CAPTURE(c.x[3]);
+  CAPTURE(c.w[0]);
+  CAPTURE(c.w[2]);
+  CAPTURE(c.w[3]);
+  CAPTURE(c.conv.group);
+  CAPTURE(c.conv.strides[0]);
+  CAPTURE(c.conv.strides[1]);
+  CAPTURE(c.conv.dilations[0]);
+  CAPTURE(c.conv.dilations[1]);
+  CAPTURE(c.conv.pads[0]);
+  CAPTURE(c.conv.pads[1]);
+  CAPTURE(options.w_zero_point);
+  CAPTURE(options.x_zero_point);
+  CAPTURE(options.x_zero_point_per_channel);
+  CAPTURE(static_cast<int>(options.x_dtype));
+  CAPTURE(static_cast<int>(options.w_dtype));
+  CAPTURE(static_cast<int>(options.to));
+  CAPTURE(static_cast<int>(options.rounding));
+  GemmPair pair(fast, "cpu.quantized_conv.portable");
+  pair.AddInputs(RandomBytes(options.x_dtype, c.x, PickChannelsLast(random), random), w, c.w[0],
+                 c.x[1], c.w[1] * c.w[2] * c.w[3], options, random);
+  pair.AddOutput(options.to, OutputDims(c), PickChannelsLast(random));
+  QuantizedConvAttributes attributes;
+  attributes.conv = c.conv;
+  attributes.output = MakeOutput(options, random);
+  pair.CheckEqual(attributes, options.threads);
+}
+
+}  // namespace tenon::cpu::testing
