@@ -4,11 +4,14 @@
 
 #include <algorithm>
 
-#include "tests/unit/backends/opencl/conv_cases.hpp"
+#include "tests/unit/backends/cpu/kernels/pool_cases.hpp"
 #include "tests/unit/backends/opencl/row_groups.hpp"
 
 namespace tenon::opencl::testing {
 namespace {
+
+using cpu::testing::InferOutput;
+using cpu::testing::PoolCase;
 
 /// A driver whose kernels take work-groups of `most` work-items, and no larger ones.
 class SmallGroups {
@@ -49,24 +52,27 @@ class SmallGroups {
   ClFunctions functions_;
 };
 
-/// A depthwise convolution by the kernel for vectors, which has groups of 64 work-items.
-double DepthwiseExcess() {
+/// A maximum by the kernel of any layout, which is launched in groups of 64 work-items.
+double PoolExcess() {
   Generator random(1);
-  ConvCase c = {{1, 32, 12, 13}, {32, 1, 3, 3}, Conv(3, 1, 1)};
-  c.attributes.group = 32;
-  return ConvExcess("opencl.conv.depthwise", c, random);
+  PoolCase c;
+  c.x = {1, 5, 12, 13};
+  c.attributes.kernel[0] = c.attributes.kernel[1] = 3;
+  REQUIRE(InferOutput(c));
+  PairedOp op("opencl.max_pool.any");
+  op.AddInput(Random(c.x, Layout::kChannelsLast, random));
+  op.AddOutput(c.y, Layout::kChannelsLast);
+  return op.Excess(c.attributes);
 }
 
 }  // namespace
 
 TEST_CASE("OpenCL: groups are made as small as a kernel wants them") {
-  (void)DepthwiseExcess();  // so that the program is there
-  for (const size_t most : {7, 1}) {
+  for (const size_t most : {64, 7, 1}) {
     const SmallGroups driver(most);
     CAPTURE(most);
-    CHECK(DepthwiseExcess() <= 1.0);
-    CHECK(SmallGroups::Largest() > 0);
-    CHECK(SmallGroups::Largest() <= most);
+    CHECK(PoolExcess() <= 1.0);
+    CHECK(SmallGroups::Largest() == (most == 7 ? 4 : most));  // halves
   }
 }
 

@@ -122,7 +122,7 @@ TEST_CASE("TFLite lowering: STABLEHLO_SCATTER reports a window that does not lie
   Values values;
   values[graph->FindPort(false, "x")->tensor].resize(12 * sizeof(float));
   values[graph->FindPort(false, "u")->tensor].resize(4 * sizeof(float));
-  const std::vector<int32_t> corner = {1, 3};  // the second column would be in the next row
+  const std::vector<int32_t> corner = {0, 3};  // the second column would be in the next row
   auto& bytes = values[graph->FindPort(false, "i")->tensor];
   bytes.resize(corner.size() * sizeof(int32_t));
   std::memcpy(bytes.data(), corner.data(), bytes.size());

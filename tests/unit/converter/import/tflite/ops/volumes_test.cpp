@@ -200,6 +200,14 @@ TEST_CASE("TFLite lowering: STABLEHLO_CONVOLUTION of a window in reverse turns i
   CHECK(RunStep(model, {{"x", {1, 2, 3, 4}}})["y"] == Floats{123, 234});
 }
 
+TEST_CASE("TFLite lowering: STABLEHLO_CONVOLUTION of a window in reverse over a spread input") {
+  const GeneralConv conv = {{1, 2, 1}, {2, 1, 1}, {1, 4, 1}, {1}, {1, 1}, {2}, {1}, {1}};
+  TfliteBuilder model;
+  AddConv(model, conv, {1, 10});
+  // 0 1 0 2 0 under the window 10 1.
+  CHECK(RunStep(model, {{"x", {1, 2}}})["y"] == Floats{1, 10, 2, 20});
+}
+
 TEST_CASE("TFLite lowering: STABLEHLO_CONVOLUTION with groups of the batch is refused") {
   GeneralConv conv = {{2, 4, 1}, {3, 1, 2}, {1, 2, 2}, {1}, {0, 0}, {1}, {1}, {}};
   conv.batch_groups = 2;
