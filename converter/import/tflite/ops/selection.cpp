@@ -42,7 +42,6 @@ Result<Comparison> ReadComparator(const Node& node, int32_t index) {
   const bool has_ports =
       compare.inputs() != nullptr && compare.inputs()->size() == 2 && graph->inputs() != nullptr;
   if (!has_ports) return other;
-  Comparison comparison;
   using Op = format::BuiltinOperator;
   using format::ComparisonDirection;
   const auto* options = compare.builtin_options_2_as_StablehloCompareOptions();
