@@ -150,6 +150,13 @@ Result<std::vector<int32_t>> RunRegion(const Graph& graph, const std::vector<OpI
   return IntegersOf(copy.tensor(y));
 }
 
+/// Returns the names of the model's ops that an op stands for, its own among them if `with_own`.
+std::string SourcesOf(const Graph& graph, OpId id, bool with_own) {
+  const Op& op = graph.op(id);
+  if (!with_own || op.source_ops.empty()) return with_own ? op.name : op.source_ops;
+  return op.name + "," + op.source_ops;
+}
+
 }  // namespace
 
 Result<bool> TryMakeByteFunction(Graph& graph, OpId id, const ConstantFolder& fold) {
@@ -165,11 +172,15 @@ Result<bool> TryMakeByteFunction(Graph& graph, OpId id, const ConstantFolder& fo
   const TensorId entries = AddIntegers(graph, name + ".table", graph.tensor(result).dtype, table);
   TENON_ASSIGN_OR_RETURN(const OpId made, graph.InsertOp(id, OpKind::kLookup, op_name,
                                                          {source, entries}, Attributes(), {name}));
-  for (const OpId op : finder.ops()) {
-    if (op != id) RecordFusion(graph, made, op);
-  }
+  std::vector<std::pair<OpId, std::string>> sources;
+  for (const OpId op : finder.ops()) sources.emplace_back(op, SourcesOf(graph, op, op != id));
   const TensorId y = graph.op(made).outputs.front();
   BypassAndErase(graph, id, y);
+  std::string& source_ops = graph.MutableOp(made).source_ops;
+  for (const auto& [op, names] : sources) {
+    if (graph.IsOp(op) || names.empty()) continue;  // others read it: it stays
+    source_ops += (source_ops.empty() ? "" : ",") + names;
+  }
   graph.RenameTensor(y, name);
   return true;
 }

@@ -151,6 +151,27 @@ TEST_CASE("FoldLookups: constants of one value are no operands of their own") {
   }
 }
 
+TEST_CASE("FoldLookups: a table stands for the ops that are gone, not for those that others read") {
+  const std::string half = Table("half", "i8", [](int i) { return (i - 128) / 2; });
+  const Graph graph = Folded("input %x: i8[4]\nconst %five: i8[1] = [5]\n" + half +
+                                 "%h = lookup(%x, %half) \"h\"\n"
+                                 "%m = quantized_binary(%x, %five) \"m\"\n"
+                                 "%z = quantized_binary(%m, %h) \"z\"\noutput %z\noutput %h\n",
+                             1);
+  std::string sources = "none";
+  for (const OpId id : graph.OpOrder()) {
+    if (graph.tensor(graph.op(id).outputs[0]).name == "z") sources = graph.op(id).source_ops;
+  }
+  CHECK(sources == "m");
+}
+
+TEST_CASE("FoldLookups: a result of more dimensions than its source stays") {
+  const std::string half = Table("half", "i8", [](int i) { return (i - 128) / 2; });
+  Folded("input %x: i8[4]\nconst %one: i8[1,1] = [1]\n" + half +
+             "%h = lookup(%x, %half)\n%y = quantized_binary(%h, %one)\noutput %y\n",
+         0);
+}
+
 TEST_CASE("FoldLookups: functions of two tensors, of several values, and single ops stay") {
   const std::string half = Table("half", "i8", [](int i) { return (i - 128) / 2; });
   for (const char* operands : {"%x, %h2", "%x, %each", "%x, %one"}) {
