@@ -395,6 +395,15 @@ const Unit* ComputeUnit(const Board& board) {
   return nullptr;
 }
 
+bool MultipliesBytes(const Unit& unit) {
+  constexpr double kMostOfWords = 2;  // as many products of 16-bit numbers as of floats
+  const auto rate = [&](const char* dtype) {
+    const auto found = unit.multiply_accumulates_per_second.find(dtype);
+    return found == unit.multiply_accumulates_per_second.end() ? 0.0 : found->second;
+  };
+  return rate("i8") > kMostOfWords * rate("f32");
+}
+
 const Unit* AcceleratorUnit(const Board& board) {
   for (const Unit& unit : board.units) {
     if (unit.accelerator.has_value()) return &unit;

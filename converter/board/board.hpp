@@ -183,6 +183,10 @@ struct Board {
 /// Returns the unit whose segments are code; null if there is none.
 [[nodiscard]] const Unit* AcceleratorUnit(const Board& board);
 
+/// True of processors with instructions for products of bytes, as their rates say: such make more
+/// than two of them in the time of one of floats, which is what products of 16-bit numbers take.
+[[nodiscard]] bool MultipliesBytes(const Unit& unit);
+
 /// Returns the backends of the units that run ops, each once, in the order of the units.
 [[nodiscard]] std::vector<std::string> BackendsOfUnits(const Board& board);
 

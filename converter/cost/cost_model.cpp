@@ -187,14 +187,6 @@ int64_t ElementaryOps(const Op& op, const Unit& unit, const OpCall& call, int64_
   return std::floor(*exponent) == *exponent ? call.Output().Elements() : counted;
 }
 
-/// Returns true for processors with instructions for products of bytes, which are faster than
-/// Winograd's way, and whose vectors of bytes are twice as wide.
-bool MultipliesBytes(const Unit& unit) {
-  constexpr double kMostOfWords = 2;  // as many products of 16-bit numbers as of floats
-  const auto& rates = unit.multiply_accumulates_per_second;
-  return RateOf(rates, DType::kI8) > kMostOfWords * RateOf(rates, DType::kF32);
-}
-
 /// Returns the rate of one thread.
 double ElementaryRate(const Op& op, const Unit& unit) {
   const bool moves = TraitsOf(op.kind).moves_elements && unit.moved_elements_per_second > 0;
@@ -286,8 +278,7 @@ OpTime AnalyticCostModel::TimeOf(const Graph& graph, const Op& op, const Unit& u
   time.fixed = TimeAtRate(StartOf(op, unit), 1e6);
   time.bytes = work.bytes_read + work.bytes_written;
   const int64_t own = cpu::OwnProducts(op.kernel.c_str(), view.call());
-  const bool is_direct = op.kind == OpKind::kQuantizedConv && MultipliesBytes(unit);
-  if (own >= 0 && !is_direct) work.multiply_accumulates = own;
+  if (own >= 0) work.multiply_accumulates = own;
   if (work.multiply_accumulates > 0) {
     time.compute =
         TimeAtRate(static_cast<double>(work.multiply_accumulates) + BesideTaps(graph, op, unit),
@@ -299,6 +290,7 @@ OpTime AnalyticCostModel::TimeOf(const Graph& graph, const Op& op, const Unit& u
                               (unit.kind != "cpu" || EndsInRegisters(op));
   const int64_t own_others = cpu::OwnElementaryOps(op.kernel.c_str(), view.call());
   if (own_others >= 0) {
+    // Such processors' vectors of bytes are twice as wide.
     const double rate = unit.elementary_ops_per_second * (MultipliesBytes(unit) ? 2 : 1);
     time.compute += TimeAtRate(static_cast<double>(own_others), rate * threads);
   } else if (!on_the_way_out) {

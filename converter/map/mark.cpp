@@ -20,6 +20,12 @@ int64_t WorkspaceBytes(const KernelCaps& caps, const OpCall& call, const MarkOpt
 /// Returns why the kernel must not run the op; empty if it may.
 std::string Refusal(const KernelCaps& caps, const OpCall& call, const MarkOptions& options) {
   if (const char* reason = caps.supports(call)) return reason;
+  if (caps.spares_byte_products && options.board != nullptr) {
+    const Unit* unit = ComputeUnit(*options.board);
+    if (unit != nullptr && MultipliesBytes(*unit)) {
+      return "the processor has instructions for products of bytes, which are faster";
+    }
+  }
   if (options.workspace_limit.has_value()) {
     const int64_t bytes = WorkspaceBytes(caps, call, options);
     if (bytes > *options.workspace_limit) {

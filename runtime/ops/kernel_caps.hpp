@@ -62,6 +62,9 @@ struct KernelCaps {
   bool in_place_only = false;
   /// Needs neither a library nor an instruction set: every processor runs it.
   bool portable = false;
+  /// Pays only where the processor has no instruction for products of bytes, and is no faster than
+  /// another elsewhere: boards whose rates say that theirs has one do without it.
+  bool spares_byte_products = false;
   /// Neither allocates nor calls an operating system, and has a link name: firmware can run it.
   bool firmware = false;
 
@@ -94,6 +97,9 @@ struct KernelCaps {
   }
   [[nodiscard]] constexpr KernelCaps OnlyOverInput0() const {
     return With(&KernelCaps::in_place_inputs, uint32_t{1}).With(&KernelCaps::in_place_only, true);
+  }
+  [[nodiscard]] constexpr KernelCaps SparesByteProducts() const {
+    return With(&KernelCaps::spares_byte_products, true);
   }
   [[nodiscard]] constexpr KernelCaps Firmware() const { return With(&KernelCaps::firmware, true); }
   [[nodiscard]] constexpr KernelCaps Portable() const {

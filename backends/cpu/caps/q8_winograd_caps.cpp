@@ -14,8 +14,6 @@ constexpr int64_t kTileOutputs = int64_t{kWinogradOutputs} * kWinogradOutputs;
 /// The input's coefficients of a block stay in the second-level cache.
 constexpr int64_t kBlockBytes = 384 * 1024;
 constexpr int kMostTiles = 48;
-/// Fewer leave the routine's tiles half empty.
-constexpr int kFewestTiles = 6;
 
 constexpr bool IsByte(DType dtype) { return dtype == DType::kI8 || dtype == DType::kU8; }
 
@@ -60,19 +58,29 @@ WinogradCut WinogradCutOf(const OpCall& call) {
   cut.numbers = RoundUp(call.Input(In::kX).dims[1], 2);
   cut.outputs = RoundUp(y.dims[1], kWinogradWidth);
   int64_t tiles = kBlockBytes / (int64_t{kWinogradCoefficients} * cut.numbers * 2);
-  tiles = tiles / kFewestTiles * kFewestTiles;
-  if (tiles < kFewestTiles) tiles = kFewestTiles;
+  tiles = tiles / kWinogradTilesAtOnce * kWinogradTilesAtOnce;
+  if (tiles < kWinogradTilesAtOnce) tiles = kWinogradTilesAtOnce;
   if (tiles > kMostTiles) tiles = kMostTiles;
   cut.block_tiles = static_cast<int>(tiles < cut.tiles ? tiles : cut.tiles);
   return cut;
 }
 
+WinogradCut WinogradCut::OfParts(int parts) const {
+  WinogradCut cut = *this;
+  const int tiles_of_part = CeilDiv(tiles, parts);
+  if (tiles_of_part < cut.block_tiles) cut.block_tiles = tiles_of_part;
+  return cut;
+}
+
 size_t WinogradWorkspaceBytes(const OpCall& call, int threads) {
   const WinogradCut cut = WinogradCutOf(call);
-  int parts = threads < kMostWinogradParts ? threads : kMostWinogradParts;
-  if (parts > cut.tiles) parts = cut.tiles;
-  // It begins at the first cache line.
-  return static_cast<size_t>(parts) * cut.BlockBytes() + kLineBytes;
+  size_t most = 0;
+  for (int parts = 1; parts <= threads && parts <= kMostWinogradParts && parts <= cut.tiles;
+       ++parts) {
+    const size_t bytes = static_cast<size_t>(parts) * cut.OfParts(parts).BlockBytes();
+    if (bytes > most) most = bytes;
+  }
+  return most + kLineBytes;  // it begins at the first cache line
 }
 
 size_t WinogradPackedBytes(const OpCall& call) {

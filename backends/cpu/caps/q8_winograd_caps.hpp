@@ -26,11 +26,15 @@ struct WinogradCut {
   [[nodiscard]] int64_t CoefficientStep() const;
   /// Returns the bytes of a block's workspace.
   [[nodiscard]] size_t BlockBytes() const;
+  /// Returns the cut for so many parts of the work, whose blocks have no more tiles than a part.
+  [[nodiscard]] WinogradCut OfParts(int parts) const;
 };
 [[nodiscard]] WinogradCut WinogradCutOf(const OpCall& call);
 
 /// Is the number of output channels that are computed at once.
 inline constexpr int kWinogradWidth = 16;
+/// Is the number of tiles whose products are computed at once: blocks of fewer leave room.
+inline constexpr int kWinogradTilesAtOnce = 6;
 /// Is the most threads that have a workspace each.
 inline constexpr int kMostWinogradParts = 16;
 

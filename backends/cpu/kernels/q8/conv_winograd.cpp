@@ -98,7 +98,8 @@ int PairsBefore(int pairs, int part, int parts) {
   return static_cast<int>(int64_t{pairs} * part / parts);
 }
 
-/// Returns into how few parts the input channels are cut so that no sum of one is too large.
+/// Returns into how few parts the input channels are cut so that no sum of one is too large: a
+/// power of two, so that parts lie inside those of fewer, whose sums were small enough.
 int DepthParts(const OpCall& op, const WinogradCut& cut) {
   const WeightReader reader(op);
   const int inputs = op.Input(In::kX).dims[1];
@@ -113,7 +114,7 @@ int DepthParts(const OpCall& op, const WinogradCut& cut) {
         magnitudes += reader.Read(m, k, taps);
       }
       if (magnitudes <= kMostMagnitudes) continue;
-      ++parts;
+      parts *= 2;
       part = -1;
     }
   }
@@ -253,16 +254,20 @@ int PartsOf(const KernelCall& call, const Winograd& state) {
   int parts =
       call.parallel->threads < kMostWinogradParts ? call.parallel->threads : kMostWinogradParts;
   if (parts > state.cut.tiles) parts = state.cut.tiles;
-  const size_t fitting = (call.workspace_bytes - kLineBytes) / state.cut.BlockBytes();
-  return fitting < static_cast<size_t>(parts) ? static_cast<int>(fitting) : parts;
+  while (parts > 1 && state.cut.OfParts(parts).BlockBytes() * static_cast<size_t>(parts) >
+                          call.workspace_bytes - kLineBytes) {
+    --parts;
+  }
+  return parts;
 }
 
-void RunWinograd(const KernelCall& call, const Winograd& state) {
+void RunWinograd(const KernelCall& call, Winograd& state) {
   const auto address = reinterpret_cast<uintptr_t>(call.workspace);
   auto* const memory =
       static_cast<uint8_t*>(call.workspace) + (RoundUp<uintptr_t>(address, kLineBytes) - address);
   const int64_t tiles = state.cut.tiles;
   const int parts = PartsOf(call, state);
+  state.cut = state.cut.OfParts(parts);
   // As many blocks as fit the cache, and the same number for every part.
   int blocks = RoundUp(CeilDiv(state.cut.tiles, state.cut.block_tiles), parts);
   if (blocks > state.cut.tiles) blocks = state.cut.tiles;

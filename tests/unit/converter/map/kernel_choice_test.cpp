@@ -27,6 +27,28 @@ const %w: f32[2,2,3,3] = random(1)
 output %z
 )";
 
+TEST_CASE("ChooseKernels: Winograd's way for bytes is for processors without products of bytes") {
+  const char* const text = R"(graph g
+input %x: i8[1,64,28,28]
+const %w: i8[64,64,3,3] = random(1)
+const %m: f32[1] = [0.01]
+%y = quantized_conv(%x, %w, _, %m) {pads=[1,1,1,1]}
+output %y
+)";
+  const std::pair<const char*, const char*> cases[] = {
+      {"x86-64-avx2", "cpu.quantized_conv.vector_winograd"},
+      {"x86-64-avx512", "cpu.quantized_conv.vector"}};
+  for (const auto& [name, kernel] : cases) {
+    Graph graph = Parsed(text);
+    const auto board = LoadBoard(name);
+    REQUIRE(board.ok());
+    KernelChoiceOptions options;
+    options.board = &*board;
+    REQUIRE(ChooseKernels(graph, options).ok());
+    CHECK(graph.op(graph.OpOrder()[0]).kernel == kernel);
+  }
+}
+
 TEST_CASE("ChooseKernels: with least_workspace an op gets no more than its kernel can do with") {
   Graph graph = Parsed(R"(graph g
 input %x: i8[1,16,32,32]

@@ -10,21 +10,23 @@
 
 #include <cstring>
 
+#include "backends/cpu/caps/q8_winograd_caps.hpp"
 #include "backends/cpu/kernels/q8/gemm_routines.hpp"
 #include "backends/cpu/kernels/q8/simd/gemm_outputs_avx2.hpp"
+#include "runtime/ops/kernel_refusals.hpp"
 
 namespace tenon::cpu::q8 {
 namespace {
 
-constexpr int kSide = 6;     // of an input tile
-constexpr int kOutputs = 4;  // of its outputs
-constexpr int kWidth = 16;   // channels of products and sums
-constexpr int kMostTiles = 6;
+constexpr int kSide = 6;  // of an input tile
+constexpr int kOutputs = kWinogradOutputs;
+constexpr int kWidth = kWinogradWidth;  // channels of products and sums
 constexpr int kPlaces = kOutputs * kOutputs;
 
 using Words16 = int16_t __attribute__((vector_size(32)));
 using Words8 = int16_t __attribute__((vector_size(16)));
 using Sums8 = int32_t __attribute__((vector_size(32)));
+using Ring8 = uint32_t __attribute__((vector_size(32)));  // sums modulo 2^32
 
 template <typename V>
 [[gnu::always_inline]] inline V Widen(const uint8_t* from, uint8_t flip) {
@@ -143,10 +145,10 @@ void MultiplyTiles(const WinogradProductCall& call, const int16_t* x, int32_t* t
 /// Multiplies in steps of about equal sizes.
 void RunProduct(const WinogradProductCall& call) {
   using Function = void (*)(const WinogradProductCall&, const int16_t*, int32_t*);
-  constexpr Function kFunctions[kMostTiles] = {MultiplyTiles<1>, MultiplyTiles<2>,
-                                               MultiplyTiles<3>, MultiplyTiles<4>,
-                                               MultiplyTiles<5>, MultiplyTiles<6>};
-  const int steps = (call.tiles + kMostTiles - 1) / kMostTiles;
+  constexpr Function kFunctions[kWinogradTilesAtOnce] = {MultiplyTiles<1>, MultiplyTiles<2>,
+                                                         MultiplyTiles<3>, MultiplyTiles<4>,
+                                                         MultiplyTiles<5>, MultiplyTiles<6>};
+  const int steps = (call.tiles + kWinogradTilesAtOnce - 1) / kWinogradTilesAtOnce;
   const int size = call.tiles / steps;
   const int larger = call.tiles % steps;
   const int16_t* x = call.x;
@@ -185,7 +187,7 @@ template <bool kFirst>
     }
     OutputColumn(m, columns[c]);
   }
-  constexpr int32_t kInverseOfNine = 954437177;
+  constexpr uint32_t kInverseOfNine = 954437177;
   constexpr int kTwos[kOutputs] = {3, 2, 1, 1};
 #pragma GCC unroll 4
   for (int r = 0; r < kOutputs; ++r) {
@@ -196,7 +198,8 @@ template <bool kFirst>
 #pragma GCC unroll 4
     for (int c = 0; c < kOutputs; ++c) {
       int32_t* place = to + (r * kOutputs + c) * kWidth;
-      Sums8 sums = (t[c] * kInverseOfNine) >> (kTwos[r] + kTwos[c]);
+      const auto whole = reinterpret_cast<Sums8>(reinterpret_cast<Ring8>(t[c]) * kInverseOfNine);
+      Sums8 sums = whole >> (kTwos[r] + kTwos[c]);
       if constexpr (!kFirst) {
         Sums8 before;
         std::memcpy(&before, place, sizeof before);

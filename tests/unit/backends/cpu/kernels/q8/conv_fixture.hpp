@@ -10,8 +10,8 @@ inline Layout PickChannelsLast(Generator& random) {
   return Pick(random, 0, 1) == 0 ? Layout::kChannelsLast : Layout::kChannelsLastGaps;
 }
 
-/// `fast` against the portable kernel, with these weights.
-inline void CheckConvEqual(const char* fast, const ConvShapes& c, const Tensor& w,
+/// `fast` against the portable kernel, on this input and with these weights.
+inline void CheckConvEqual(const char* fast, const ConvShapes& c, const Tensor& x, const Tensor& w,
                            const GemmOptions& options, Generator& random) {
   CAPTURE(c.x[0]);
   CAPTURE(c.x[1]);
@@ -35,13 +35,19 @@ inline void CheckConvEqual(const char* fast, const ConvShapes& c, const Tensor& 
   CAPTURE(static_cast<int>(options.to));
   CAPTURE(static_cast<int>(options.rounding));
   GemmPair pair(fast, "cpu.quantized_conv.portable");
-  pair.AddInputs(RandomBytes(options.x_dtype, c.x, PickChannelsLast(random), random), w, c.w[0],
-                 c.x[1], c.w[1] * c.w[2] * c.w[3], options, random);
+  pair.AddInputs(x, w, c.w[0], c.x[1], c.w[1] * c.w[2] * c.w[3], options, random);
   pair.AddOutput(options.to, OutputDims(c), PickChannelsLast(random));
   QuantizedConvAttributes attributes;
   attributes.conv = c.conv;
   attributes.output = MakeOutput(options, random);
-  pair.CheckEqual(attributes, options.threads);
+  pair.CheckEqual(attributes, options.threads, options.workspace_threads);
+}
+
+/// The same on a random input.
+inline void CheckConvEqual(const char* fast, const ConvShapes& c, const Tensor& w,
+                           const GemmOptions& options, Generator& random) {
+  const Tensor x = RandomBytes(options.x_dtype, c.x, PickChannelsLast(random), random);
+  CheckConvEqual(fast, c, x, w, options, random);
 }
 
 }  // namespace tenon::cpu::testing

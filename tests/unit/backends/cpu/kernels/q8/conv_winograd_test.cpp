@@ -98,6 +98,68 @@ TEST_CASE("Quantized Winograd: sums larger than one transform brings back") {
   });
 }
 
+/// A tensor of one byte.
+Tensor Filled(DType dtype, const std::vector<int32_t>& dims, Layout layout, int byte) {
+  Tensor tensor(dtype, dims, layout);
+  tensor.Set(std::vector<uint8_t>(tensor.count(), static_cast<uint8_t>(byte)));
+  return tensor;
+}
+
+TEST_CASE(
+    "Quantized Winograd: the sums of every output are small enough, wherever its weights are") {
+  ForEachInstructions([] {
+    Generator random(7);
+    const ConvShapes c = Case(600, 9, 12, 12, random);
+    // Two outputs have large weights where three parts of the channels would have others' ends.
+    std::vector<uint8_t> values(static_cast<size_t>(9) * 600 * 9, 0);
+    const auto fill = [&](size_t output, size_t begin, size_t end) {
+      for (size_t k = begin * 9; k < end * 9; ++k) values[output * 600 * 9 + k] = 0x7F;
+    };
+    fill(0, 200, 400);
+    fill(1, 100, 300);
+    Tensor w(DType::kI8, c.w, Layout::kRowMajor);
+    w.Set(values);
+    for (const int byte : {0x7F, 0x80}) {
+      for (int i = 0; i < 8; ++i) {
+        GemmOptions options;
+        options.x_zero_point = i % 2 != 0;
+        options.rounding = i % 4 < 2 ? Rounding::kHalfEven : Rounding::kFixedPoint;
+        const Tensor x = Filled(DType::kI8, c.x, Layout::kChannelsLast, byte);
+        CheckConvEqual(kFast, c, x, w, options, random);
+      }
+    }
+  });
+}
+
+TEST_CASE("Quantized Winograd: sums as large as a part may have") {
+  ForEachInstructions([] {
+    Generator random(8);
+    // 115 channels of nine weights of 127 are 131,445 together; 131,586 may be.
+    for (const int32_t channels : {114, 115, 116, 130, 149}) {
+      for (const int weight : {0x7F, 0x80}) {
+        GemmOptions options;
+        options.x_dtype = DType::kU8;
+        const ConvShapes c = Case(channels, 9, 12, 12, random);
+        const Tensor w = Filled(DType::kI8, c.w, Layout::kRowMajor, weight);
+        CheckConvEqual(kFast, c, Filled(DType::kU8, c.x, Layout::kChannelsLast, 255), w, options,
+                       random);
+      }
+    }
+  });
+}
+
+TEST_CASE("Quantized Winograd: more threads than the workspace has room for") {
+  ForEachInstructions([] {
+    Generator random(9);
+    for (const int room : {1, 2}) {
+      GemmOptions options;
+      options.threads = 3;
+      options.workspace_threads = room;
+      CheckRandom(Case(64, 70, 30, 33, random), options, random);
+    }
+  });
+}
+
 TEST_CASE("Quantized Winograd: more work than one thread takes gives the same bits on several") {
   ForEachInstructions([] {
     Generator random(5);

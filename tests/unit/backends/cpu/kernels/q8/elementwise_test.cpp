@@ -238,6 +238,25 @@ TEST_CASE("Binary on bytes: results that lie between two bytes") {
   });
 }
 
+TEST_CASE("Binary on bytes: products that lie between two bytes") {
+  ForEachQuantizedSet([] {
+    Generator random(13);
+    for (const int32_t shift : {0, -1, -2, -5}) {
+      ByteOp op("cpu.quantized_binary.bytes", "cpu.quantized_binary.portable");
+      op.AddInput(RandomBytes(DType::kI8, {3000}, Layout::kRowMajor, random));
+      op.AddInput(RandomBytes(DType::kI8, {3000}, Layout::kRowMajor, random));
+      op.AddOutput(DType::kI8, {3000}, Layout::kRowMajor);
+      BinaryCase c;
+      c.function = BinaryFunction::kMul;
+      c.rounding = Rounding::kFixedPoint;
+      auto attributes = Attributes(c, DType::kI8, DType::kI8, DType::kI8, random);
+      attributes.output_scale.multiplier = 1 << 30;
+      attributes.output_scale.shift = shift;
+      CHECK(op.Agree<uint8_t>(attributes, 1));
+    }
+  });
+}
+
 TEST_CASE("Binary on bytes: scales, multipliers and shifts at the ends of what is allowed") {
   ForEachQuantizedSet([] {
     Generator random(5);

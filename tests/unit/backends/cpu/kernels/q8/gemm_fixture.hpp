@@ -53,6 +53,7 @@ struct GemmOptions {
   bool constant_weights = true;
   bool w_zero_point_per_channel = true;  ///< where factors are
   int threads = 1;
+  int workspace_threads = 0;  ///< for how many the workspace is; 0: for `threads`
 };
 
 inline DType PickByte(Generator& random) {
@@ -136,10 +137,10 @@ class GemmPair {
 
   /// Runs both and compares every bit; the fast one on the backend's own team.
   template <typename Attributes>
-  void CheckEqual(const Attributes& attributes, int threads) {
+  void CheckEqual(const Attributes& attributes, int threads, int workspace_threads = 0) {
     ParallelRunner runner = CpuBackend().make_runner(threads);
     fast_.set_runner(&runner);
-    fast_.SizeWorkspace(attributes, threads);
+    fast_.SizeWorkspace(attributes, workspace_threads > 0 ? workspace_threads : threads);
     const Status status = fast_.Run(attributes, threads);
     CpuBackend().free_runner(runner);
     INFO(status.message());
