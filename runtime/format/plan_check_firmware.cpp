@@ -210,10 +210,10 @@ bool IsWrittenTooEarly(FirmwareCheck& check, uint32_t before, uint32_t after) {
     if (k == check.first_reader[before]) caller = kAfter;
     const Number at = check.At(use, caller);
     Number place = check.first[after];
-    for (; place != check.first_reader[after]; place = check.next[place]) {
+    for (; place != check.first_reader[after] && check.Spend(); place = check.next[place]) {
       const Access writer = check.accesses[place];
       const Number from = check.WrittenAt(writer);
-      if (at < from || !check.Spend()) continue;
+      if (at < from) continue;
       if (at == from && InPlaceOp(check, before, after, writer) != kPortOp) continue;
       if (CommonBytes(check, check.RegionOf(use), writer) != 0) return true;
     }

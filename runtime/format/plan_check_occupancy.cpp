@@ -7,7 +7,8 @@
 //
 // Where a storage is written while parts of another are alive on the same bytes, they may still
 // take turns at each byte. That is not transitive: then every storage is compared with all that
-// cover the byte where it begins, use by use, within the budget.
+// cover the byte where it begins, use by use, within the budget. A device gets and gives whole
+// storages, so that what it uses takes turns as a whole.
 #include "runtime/format/plan_check_workers.hpp"
 #include "runtime/format/rank_set.hpp"
 #include "runtime/format/region.hpp"
@@ -68,16 +69,24 @@ Region RegionInArena(const ProgramCheck& check, uint32_t tensor) {
 }
 
 /// True if `use` of storage `before`, which `reads` it or not, is done before `writer` begins to
-/// write `after`, or is what `writer` takes over.
+/// write `after`, or is what `writer` takes over. Neither is of a device.
 bool IsDoneBefore(const ProgramCheck& check, uint32_t before, uint32_t after, Access use,
                   bool reads, Access writer) {
-  const Need used = NeedOf(check, before, use, !reads);
-  const Need written = NeedOf(check, after, writer, /*writes=*/true);
-  if (written.first == kPortOp) return false;
-  if (used.last == kPortOp) return !reads;
-  return check.HappensBefore(used.last, written.first) ||
-         (reads && used.last == OpOf(writer) &&
-          TakeOver(check, before, after, writer) == OpOf(writer));
+  if (OpOf(writer) == kPortOp) return false;
+  if (OpOf(use) == kPortOp) return !reads;
+  return check.HappensBefore(OpOf(use), OpOf(writer)) ||
+         (reads && OpOf(use) == OpOf(writer) &&
+          InPlaceOp(check, before, after, writer) == OpOf(writer));
+}
+
+/// True if an op of a device uses the storage, or if the budget is out.
+bool IsOnDevice(ProgramCheck& check, uint32_t storage) {
+  for (size_t i = check.access_begin[storage]; i < check.access_begin[storage + 1]; ++i) {
+    if (!check.Spend()) return true;
+    const uint32_t op = OpOf(check.accesses[i]);
+    if (op != kPortOp && !check.IsOnCpu(check.program.segment(check.segment[op]))) return true;
+  }
+  return false;
 }
 
 /// True if, of each byte that both storages have, all uses of `before` are done before `after` is
@@ -88,9 +97,10 @@ bool TakesTurnsAtBytes(ProgramCheck& check, uint32_t before, uint32_t after) {
     const bool reads = i >= check.reader_begin[before];
     for (size_t k = check.access_begin[after]; k < check.reader_begin[after]; ++k) {
       const Access writer = check.accesses[k];
-      if (IsDoneBefore(check, before, after, use, reads, writer)) continue;
-      if (!check.Spend() || CommonBytes(check, RegionInArena(check, TensorOf(use)),
-                                        RegionInArena(check, TensorOf(writer))) != 0) {
+      if (!check.Spend()) return false;
+      if (!IsDoneBefore(check, before, after, use, reads, writer) &&
+          CommonBytes(check, RegionInArena(check, TensorOf(use)),
+                      RegionInArena(check, TensorOf(writer))) != 0) {
         return false;
       }
     }
@@ -100,8 +110,9 @@ bool TakesTurnsAtBytes(ProgramCheck& check, uint32_t before, uint32_t after) {
 
 /// Storage `before` is written first.
 void CheckTurn(ProgramCheck& check, uint32_t before, uint32_t after) {
-  if (!check.Spend() || IsDoneBefore(check, before, after) ||
-      TakesTurnsAtBytes(check, before, after) || TakesTurnsAtBytes(check, after, before)) {
+  if (IsDoneBefore(check, before, after)) return;
+  if (!IsOnDevice(check, before) && !IsOnDevice(check, after) &&
+      (TakesTurnsAtBytes(check, before, after) || TakesTurnsAtBytes(check, after, before))) {
     return;
   }
   const Access writer = check.accesses[check.access_begin[after]];
@@ -158,10 +169,12 @@ bool Sweep(ProgramCheck& check, size_t events, bool thorough) {
     check.next[below] = rank;
     check.previous[above] = rank;
     if (thorough) {
-      for (uint32_t r = below; r != 0; r = check.previous[r]) {
+      for (uint32_t r = below; r != 0 && check.Spend(); r = check.previous[r]) {
         CheckTurn(check, storage_of[r], storage);
       }
-      for (uint32_t r = above; r != 0; r = check.next[r]) CheckTurn(check, storage, storage_of[r]);
+      for (uint32_t r = above; r != 0 && check.Spend(); r = check.next[r]) {
+        CheckTurn(check, storage, storage_of[r]);
+      }
     } else if ((below != 0 && !IsDoneBefore(check, storage_of[below], storage)) ||
                (above != 0 && !IsDoneBefore(check, storage, storage_of[above]))) {
       return false;

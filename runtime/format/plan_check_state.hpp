@@ -139,9 +139,9 @@ void ForEachAccess(const CheckedProgram& check, bool writes, const Visit& visit)
 [[nodiscard]] bool IsWorkspace(const CheckedProgram& check, Access access);
 
 /// The op that writes storage `after` in place of its input on storage `before`, or kPortOp;
-/// `writer` is what writes `after`, and nothing else does. Everything that the op reads of `before`
-/// must be the very elements that it writes: a kernel reads each one before it writes it, but not
-/// its neighbours.
+/// `writer` is one of those that write `after`. Everything that the op reads of `before` must be
+/// the very elements that it writes: a kernel reads each one before it writes it, but not its
+/// neighbours.
 [[nodiscard]] Number InPlaceOp(const CheckedProgram& check, uint32_t before, uint32_t after,
                                Access writer);
 

@@ -28,14 +28,12 @@ enum table {
 /* The first `size` bytes of a file. Positions count from its start; 0 is no position. */
 struct flat {
   const uint8_t* data;
-  uint32_t size;
-  uint32_t tables_left;
+  uint32_t size, tables_left;
 };
 
 /* Elements of a vector, one behind the other. */
 struct list {
-  uint32_t at;
-  uint32_t count;
+  uint32_t at, count;
 };
 
 uint64_t flat_number(const struct flat* flat, uint32_t position, uint32_t bytes);

@@ -61,40 +61,22 @@ static struct region region_of(const struct program* program, uint32_t id) {
   return region;
 }
 
-typedef bool (*on_run)(struct memory* memory, uint64_t begin, uint64_t end);
-
-static bool for_each_run(struct memory* memory, const struct region* region, uint32_t level,
-                         uint64_t at, on_run run) {
-  if (level == 0) return run(memory, at, at + region->count[0]);
-  for (uint64_t i = 0; i < region->count[level]; ++i) {
-    if (!for_each_run(memory, region, level - 1, at + i * region->pitch[level], run)) return false;
+/* True if the byte is one of the region's, whose levels lie inside one another. */
+static bool covers(const struct region* region, uint64_t byte) {
+  if (byte < region->offset || byte >= region->end) return false;
+  byte -= region->offset;
+  for (uint32_t level = region->levels - 1; level > 0; --level) {
+    const uint64_t part = byte / region->pitch[level];
+    const uint64_t last = region->count[level] - 1;
+    byte -= (part < last ? part : last) * region->pitch[level];
   }
-  return true;
-}
-
-static bool walk(struct memory* memory, const struct use* use, on_run run) {
-  const struct region region = region_of(memory->program, use->tensor);
-  memory->under_way = use;
-  return region.is_empty || for_each_run(memory, &region, region.levels - 1, region.offset, run);
+  return byte < region->count[0];
 }
 
 bool spend(struct memory* memory, uint64_t work) {
   memory->work += work + 1;
   return memory->work <= MOST_WORK ||
          refuse(memory->program, SECOND_TOO_LARGE, "too many bytes to look at", memory->work);
-}
-
-static bool mark(struct memory* memory, uint64_t begin, uint64_t end) {
-  if (!spend(memory, end - begin)) return false;
-  const uint32_t writer = (uint32_t)(memory->under_way - memory->uses) + 1;
-  for (uint64_t byte = begin; byte < end; ++byte) {
-    if (memory->owner[byte] != 0) {
-      return refuse(memory->program, SECOND_OVERLAP, "two write a byte of tensor",
-                    memory->under_way->tensor);
-    }
-    memory->owner[byte] = writer;
-  }
-  return true;
 }
 
 static bool is_written_before(const struct memory* memory, uint32_t owner,
@@ -105,56 +87,39 @@ static bool is_written_before(const struct memory* memory, uint32_t owner,
          happens_before(memory->program, writer->op, reader->op);
 }
 
-static bool look(struct memory* memory, uint64_t begin, uint64_t end) {
-  if (!spend(memory, end - begin)) return false;
-  uint32_t known = 0;
-  for (uint64_t byte = begin; byte < end; ++byte) {
-    const uint32_t owner = memory->owner[byte];
-    if (owner != 0 && owner == known) continue;
-    if (!is_written_before(memory, owner, memory->under_way)) {
+/* Marks the bytes that a writer writes, or looks at the marks on those that a reader reads. */
+static bool walk(struct memory* memory, const struct use* use) {
+  const struct region region = region_of(memory->program, use->tensor);
+  if (!spend(memory, region.end - region.offset)) return false;
+  uint32_t known = NOTHING;
+  for (uint64_t byte = region.offset; byte < region.end; ++byte) {
+    uint32_t* owner = &memory->owner[byte];
+    if (!covers(&region, byte) || *owner == known) continue;
+    if (!use->writes && !is_written_before(memory, *owner, use)) {
       return refuse(memory->program, SECOND_ORDER, "read before it is written: tensor",
-                    memory->under_way->tensor);
+                    use->tensor);
     }
-    known = owner;
-  }
-  return true;
-}
-
-static bool note(struct memory* memory, uint64_t begin, uint64_t end) {
-  if (!spend(memory, end - begin)) return false;
-  for (uint64_t byte = begin; byte < end; ++byte) memory->owner[byte] = 1;
-  return true;
-}
-
-static bool find(struct memory* memory, uint64_t begin, uint64_t end) {
-  if (!spend(memory, end - begin)) return false;
-  const struct program* program = memory->program;
-  const uint64_t offset = program->storages[memory->under_way->storage].offset;
-  for (uint64_t byte = begin; byte < end; ++byte) {
-    memory->is_shared |= memory->owner[offset + byte - memory->owner_at] != 0;
+    if (use->writes && *owner != 0) {
+      return refuse(memory->program, SECOND_OVERLAP, "two write a byte of tensor", use->tensor);
+    }
+    if (use->writes) *owner = (uint32_t)(use - memory->uses) + 1;
+    known = use->writes ? NOTHING : *owner;
   }
   return true;
 }
 
 bool share_bytes(struct memory* memory, const struct use* a, const struct use* b) {
   const struct storage* storages = memory->program->storages;
-  const struct region in_a = region_of(memory->program, a->tensor);
-  const struct region in_b = region_of(memory->program, b->tensor);
-  const uint64_t at_a = storages[a->storage].offset;
-  const uint64_t at_b = storages[b->storage].offset;
-  if (at_a + in_a.end <= at_b + in_b.offset || at_b + in_b.end <= at_a + in_a.offset) return false;
-  memory->owner_at = at_a < at_b ? at_a : at_b;
-  const uint64_t end = at_a + in_a.end > at_b + in_b.end ? at_a + in_a.end : at_b + in_b.end;
-  uint32_t* owner = calloc(end - memory->owner_at + 1, sizeof *owner);
-  if (owner == NULL) return true;
-  memory->owner = owner + (at_a - memory->owner_at);
-  memory->is_shared = false;
-  bool is_known = walk(memory, a, note);
-  memory->owner = owner;
-  is_known = is_known && walk(memory, b, find);
-  free(owner);
-  memory->owner = NULL;
-  return memory->is_shared || !is_known;
+  struct region in[] = {region_of(memory->program, a->tensor),
+                        region_of(memory->program, b->tensor)};
+  for (int i = 0; i < 2; ++i) {
+    in[i].offset += storages[(i == 0 ? a : b)->storage].offset;
+    in[i].end += storages[(i == 0 ? a : b)->storage].offset;
+  }
+  for (uint64_t byte = in[0].offset; byte < in[0].end; ++byte) {
+    if (!spend(memory, 1) || (covers(&in[0], byte) && covers(&in[1], byte))) return true;
+  }
+  return false;
 }
 
 uint32_t writing_segment(const struct memory* memory, uint32_t storage) {
@@ -219,7 +184,7 @@ static bool check_writer(struct memory* memory, uint32_t storage, const struct u
     return refuse(memory->program, SECOND_OVERLAP, "written where only the caller does: tensor",
                   use->tensor);
   }
-  return walk(memory, use, mark);
+  return walk(memory, use);
 }
 
 static bool check_storage(struct memory* memory, uint32_t storage) {
@@ -243,18 +208,25 @@ static bool check_storage(struct memory* memory, uint32_t storage) {
     if (memory->uses[i].writes) passes = check_writer(memory, storage, &memory->uses[i]);
   }
   for (uint32_t i = begin; i < end && passes; ++i) {
-    if (!memory->uses[i].writes) passes = walk(memory, &memory->uses[i], look);
+    if (!memory->uses[i].writes) passes = walk(memory, &memory->uses[i]);
   }
   free(memory->owner);
   memory->owner = NULL;
   return passes;
 }
 
-/* Counts a use, or, once there is room, notes it. */
+/* Counts a use, or, once there is room, notes it. What is inside a device is used by its segment's
+ * ops alone, which have no fall-back. */
 static void add_use(struct memory* memory, uint32_t tensor, uint32_t op, bool writes,
                     enum role role) {
-  const uint32_t storage = memory->program->tensors[tensor].storage;
-  if (memory->program->storages[storage].home != 0) return;
+  const struct program* program = memory->program;
+  const uint32_t storage = program->tensors[tensor].storage;
+  const struct storage* its = &program->storages[storage];
+  if (its->home == 2 &&
+      (its->index != program->ops[op].segment || program->ops[op].fallback_kernel >= 0)) {
+    (void)refuse(memory->program, SECOND_BOUNDS, "inside a device is an operand of op", op);
+  }
+  if (its->home != 0) return;
   if (memory->uses == NULL) {
     ++memory->begin[storage];
     ++memory->count;
@@ -294,24 +266,7 @@ static void add_uses(struct memory* memory) {
   }
 }
 
-/* What is inside a device is used by its segment's ops alone, which have no fall-back. */
-static bool check_inside(struct program* program, uint32_t index) {
-  const struct op* op = &program->ops[index];
-  for (uint32_t i = 0; i < op->inputs.count + op->outputs.count; ++i) {
-    const uint32_t tensor = i < op->inputs.count
-                                ? flat_word(program->flat, op->inputs, i)
-                                : flat_word(program->flat, op->outputs, i - op->inputs.count);
-    if (tensor == NOTHING) continue;
-    const struct storage* storage = &program->storages[program->tensors[tensor].storage];
-    if (storage->home == 2 && (storage->index != op->segment || op->fallback_kernel >= 0)) {
-      return refuse(program, SECOND_BOUNDS, "inside a device is an operand of op", index);
-    }
-  }
-  return true;
-}
-
 bool check_memory(struct program* program) {
-  if (!each(program, program->op_list.count, check_inside)) return false;
   struct memory memory = {.program = program};
   const uint32_t storages = program->storage_list.count;
   memory.begin = calloc((size_t)storages + 1, sizeof *memory.begin);
@@ -322,6 +277,7 @@ bool check_memory(struct program* program) {
   }
   bool passes = memory.uses != NULL || refuse(program, SECOND_TOO_LARGE, "no memory for uses", 0);
   if (passes) add_uses(&memory);
+  passes = program->answer->found == SECOND_PASSED;
   for (uint32_t i = 0; i < storages && passes; ++i) passes = check_storage(&memory, i);
   passes = passes && check_turns(&memory) && check_stage_uses(&memory);
   free(memory.uses);

@@ -19,9 +19,6 @@ struct memory {
   uint32_t count;
   uint32_t* owner; /* of each byte of one storage: 1 + the use that writes it */
   uint64_t work;
-  const struct use* under_way;
-  uint64_t owner_at; /* of the arena: where `owner` begins */
-  bool is_shared;    /* what share_bytes has found */
 };
 
 /* The segment whose ops are all that write the storage, or NOTHING. */

@@ -38,6 +38,11 @@ struct list group_ops(const struct program* program, uint32_t group) {
   return flat_list(program->flat, flat_table(program->flat, program->group_list, group), 0);
 }
 
+bool is_on_cpu(const struct program* program, uint32_t segment) {
+  const uint32_t at = program->backend_list.at + 4 * program->segments[segment].backend;
+  return strcmp((const char*)program->flat->data + flat_follow(program->flat, at) + 4, "cpu") == 0;
+}
+
 uint32_t port_tensor(const struct program* program, struct list ports, uint32_t index) {
   return (uint32_t)flat_value(program->flat, flat_table(program->flat, ports, index), 1, 4, 0);
 }

@@ -26,16 +26,14 @@ struct storage {
 };
 
 struct tensor {
-  uint32_t dtype;
-  uint32_t storage;
+  uint32_t dtype, storage;
   uint64_t offset;
   struct list dims, strides;
 };
 
 struct op {
   struct list inputs, outputs;
-  int32_t workspace, in_place;
-  int32_t fallback_kernel, fallback_workspace;
+  int32_t workspace, in_place, fallback_kernel, fallback_workspace;
   uint32_t kernel;
   uint32_t worker, step, segment, group;
 };
@@ -53,10 +51,9 @@ struct channel {
 struct program {
   const struct flat* flat;
   uint64_t file_bytes;
-  uint32_t table;
-  uint32_t mode;
-  uint32_t spaces, backends, kernels; /* of the whole plan */
-  struct list section_list;
+  uint32_t table, mode;
+  uint32_t spaces, kernels; /* of the whole plan */
+  struct list section_list, backend_list;
   struct list arena_list, storage_list, tensor_list, op_list, worker_list, segment_list;
   struct list channel_list, stage_list, input_list, output_list, state_list, group_list;
   struct list steps[MOST_WORKERS];
@@ -77,7 +74,8 @@ bool refuse(struct program* program, enum second_class found, const char* reason
 bool read_program(struct program* program);
 void free_program(struct program* program);
 bool is_in_arena(const struct program* program, uint32_t tensor); /* and is one */
-uint32_t element_bytes(uint32_t dtype);                           /* 0: no such type */
+bool is_on_cpu(const struct program* program, uint32_t segment);
+uint32_t element_bytes(uint32_t dtype); /* 0: no such type */
 /* The step's op and its waits, pairs of words. */
 uint32_t step_op(const struct program* program, uint32_t worker, uint32_t step);
 struct list step_waits(const struct program* program, uint32_t worker, uint32_t step);

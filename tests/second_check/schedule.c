@@ -26,7 +26,8 @@ static bool assign_steps(struct program* program) {
 static bool assign_segments(struct program* program) {
   for (uint32_t s = 0; s < program->segment_list.count; ++s) {
     const struct segment* segment = &program->segments[s];
-    if (segment->stage >= program->stage_list.count || segment->backend >= program->backends) {
+    if (segment->stage >= program->stage_list.count ||
+        segment->backend >= program->backend_list.count) {
       return refuse(program, SECOND_BOUNDS, "segment's stage or backend out of range", s);
     }
     for (uint32_t i = 0; i < segment->ops.count; ++i) {

@@ -31,7 +31,7 @@ static bool open_plan(struct program* root) {
   }
   root->section_list = flat_list(flat, plan, 8);
   root->spaces = flat_list(flat, plan, 7).count;
-  root->backends = flat_list(flat, plan, 9).count;
+  root->backend_list = flat_list(flat, plan, 9);
   root->kernels = flat_list(flat, plan, 10).count;
   return true;
 }

@@ -129,10 +129,10 @@ PlanSpec SharedWorkspace() {
 }
 
 std::vector<PlanSpec> Originals() {
-  std::vector<PlanSpec> specs = {Chain(),        ForkAndJoin(), Columns(),         InPlace(),
-                                 WithConstant(), WithDevice(),  WithFallback(),    Pipeline(),
-                                 Together(),     Stateful(),    SharedWorkspace(), HelpedPipeline(),
-                                 HelperHandsOn()};
+  std::vector<PlanSpec> specs = {
+      Chain(),           ForkAndJoin(),    Columns(),       InPlace(),    WithConstant(),
+      WithDevice(),      WithFallback(),   Pipeline(),      Together(),   Stateful(),
+      SharedWorkspace(), HelpedPipeline(), HelperHandsOn(), Following(16)};
   for (const char* text : {kConvNet, kMatMulNet, kMovingNet, kQuantizedNet, kStateNet}) {
     specs.push_back(Convert(text));
   }
@@ -224,6 +224,7 @@ TEST_CASE("Second check: each class of violation is called by its name") {
   spec = Chain();
   spec.storages[1].offset = 32;
   CHECK(AskSecond(spec.Write()).found == SECOND_OVERLAP);
+  CHECK(AskSecond(Following(15).Write()).found == SECOND_OVERLAP);
   Bytes file = Chain().Write();
   file.resize(file.size() / 2);
   CHECK(AskSecond(file).found == SECOND_STRUCTURE);

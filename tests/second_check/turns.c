@@ -45,15 +45,25 @@ static bool is_done(const struct memory* memory, uint32_t before, uint32_t after
          (use->op == writer->op && !use->writes && is_in_place(memory, before, after, writer));
 }
 
+/* True if a device uses any of the storage: it gets and gives whole ones. */
+static bool is_on_device(const struct memory* memory, uint32_t storage) {
+  for (uint32_t i = memory->begin[storage]; i < memory->begin[storage + 1]; ++i) {
+    const uint32_t op = memory->uses[i].op;
+    if (op != CALLER && !is_on_cpu(memory->program, memory->program->ops[op].segment)) return true;
+  }
+  return false;
+}
+
 /* True if, of every byte that both have, all uses of one storage come before all writes of the
  * other. */
 static bool is_done_before(struct memory* memory, uint32_t before, uint32_t after) {
+  const bool is_whole = is_on_device(memory, before) || is_on_device(memory, after);
   for (uint32_t i = memory->begin[after]; i < memory->begin[after + 1]; ++i) {
     const struct use* writer = &memory->uses[i];
-    if (!writer->writes) continue;
-    for (uint32_t k = memory->begin[before]; k < memory->begin[before + 1]; ++k) {
+    for (uint32_t k = memory->begin[before]; writer->writes && k < memory->begin[before + 1]; ++k) {
       const struct use* use = &memory->uses[k];
-      if (!is_done(memory, before, after, use, writer) && share_bytes(memory, use, writer)) {
+      if (!is_done(memory, before, after, use, writer) &&
+          (is_whole || share_bytes(memory, use, writer))) {
         return false;
       }
     }
@@ -61,23 +71,15 @@ static bool is_done_before(struct memory* memory, uint32_t before, uint32_t afte
   return true;
 }
 
-static bool is_written(const struct memory* memory, uint32_t storage) {
-  for (uint32_t i = memory->begin[storage]; i < memory->begin[storage + 1]; ++i) {
-    if (memory->uses[i].writes) return true;
-  }
-  return false;
-}
-
 bool check_turns(struct memory* memory) {
   struct program* program = memory->program;
   for (uint32_t a = 0; a < program->storage_list.count; ++a) {
     const struct storage* left = &program->storages[a];
-    if (!is_written(memory, a)) continue;
     for (uint32_t b = a + 1; b < program->storage_list.count; ++b) {
       const struct storage* right = &program->storages[b];
       if (left->index != right->index || left->bytes == 0 || right->bytes == 0 ||
           left->offset >= right->offset + right->bytes ||
-          right->offset >= left->offset + left->bytes || !is_written(memory, b)) {
+          right->offset >= left->offset + left->bytes) {
         continue;
       }
       if (!spend(memory, 1)) return false;

@@ -148,6 +148,27 @@ TEST_CASE("CheckPlan: a worker of the same device is another queue") {
   CHECK(Check(spec) == "");
 }
 
+TEST_CASE("CheckPlan: what a device uses shares bytes with nothing that is alive elsewhere") {
+  // The CPU makes 64 bytes, of whose second half nobody has any need; the first device segment
+  // makes 32 there. The last one reads those and the first half.
+  const auto make = [](uint64_t begin) {
+    PlanSpec spec = TwoDeviceSegments();
+    spec.arenas[0].bytes = 1024;
+    const uint32_t made = spec.AddStorage(512, 64);
+    const auto all = static_cast<int32_t>(spec.AddTensor(made, {16}));
+    const auto half = static_cast<int32_t>(spec.AddTensor(made, {8}));
+    const auto inner = static_cast<int32_t>(spec.AddBuffer(begin, 8));
+    spec.ops[0].outputs.push_back(all);
+    spec.ops[1].outputs.push_back(inner);
+    spec.ops[4].inputs.push_back(half);
+    spec.ops[4].inputs.push_back(inner);
+    spec.segments[3].reads.push_back(static_cast<uint32_t>(all));
+    return spec;
+  };
+  CHECK(Check(make(576)) == "");
+  CHECK(Says(make(544), "is alive on the same bytes"));  // carrying all of it over would cover them
+}
+
 TEST_CASE("CheckPlan: memory is not handed on before a device's work on it is waited for") {
   PlanSpec spec = WithDevice();
   // The CPU writes over what the device reads, after its own order only.

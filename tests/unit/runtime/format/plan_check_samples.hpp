@@ -67,6 +67,24 @@ inline PlanSpec InPlace() {
   return spec;
 }
 
+/// An output whose rows follow, `distance` bytes behind, those of the input that have been read.
+/// Rows are of 16 bytes, and the first half of each is read twice: by its op and the one before.
+inline PlanSpec Following(uint64_t distance) {
+  PlanSpec spec;
+  const uint32_t source = spec.AddStorage(distance, 64);
+  const uint32_t target = spec.AddStorage(0, 64);
+  const auto row = [&](uint32_t storage, uint64_t begin, int32_t bytes) {
+    return spec.AddTensor(storage, {bytes}, begin, {1}, DType::kU8);
+  };
+  spec.arenas[0].bytes = 64 + distance;
+  spec.AddInput(row(source, 0, 64));
+  for (uint64_t i = 0; i < 4; ++i) {
+    spec.AddOp({row(source, 16 * i, i < 3 ? 24 : 16)}, {row(target, 16 * i, 16)});
+  }
+  spec.AddOutput(row(target, 0, 64));
+  return spec;
+}
+
 /// Chain() with a constant that op 1 reads too.
 inline PlanSpec WithConstant() {
   PlanSpec spec = Chain();
