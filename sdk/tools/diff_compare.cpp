@@ -6,23 +6,25 @@
 namespace tenon::tool {
 namespace {
 
-Distance Compare(const std::vector<double>& got, const std::vector<double>& expected) {
+Distance Compare(const Elements& all_got, const Elements& all_expected) {
   Distance distance;
   double signal = 0;
   double noise = 0;
   double largest = -1;
-  for (size_t i = 0; i < got.size(); ++i) {
-    const bool same = got[i] == expected[i] || (std::isnan(got[i]) && std::isnan(expected[i]));
-    const double raw = same ? 0 : std::abs(got[i] - expected[i]);
+  for (size_t i = 0; i < all_got.size(); ++i) {
+    const double got = all_got[i];
+    const double expected = all_expected[i];
+    const bool same = got == expected || (std::isnan(got) && std::isnan(expected));
+    const double raw = same ? 0 : std::abs(got - expected);
     const double difference = std::isnan(raw) ? INFINITY : raw;
-    if (std::isfinite(expected[i])) signal += expected[i] * expected[i];
+    if (std::isfinite(expected)) signal += expected * expected;
     noise += difference * difference;
     distance.different += same ? 0 : 1;
     if (difference <= largest) continue;
     largest = difference;
     distance.worst = i;
-    distance.got = got[i];
-    distance.expected = expected[i];
+    distance.got = got;
+    distance.expected = expected;
   }
   if (noise > 0) distance.snr_db = signal > 0 ? 10 * std::log10(signal / noise) : -INFINITY;
   return distance;
@@ -31,8 +33,7 @@ Distance Compare(const std::vector<double>& got, const std::vector<double>& expe
 std::optional<Row> RowOf(const SeenTensor& got, const SeenTensor& expected, double snr_db) {
   if (got.dtype != expected.dtype || got.shape != expected.shape) return std::nullopt;
   Row row{got.name, got.op, {}, false};
-  row.distance = Compare(ToDoubles(got.dtype, got.bytes.data(), got.bytes.size()),
-                         ToDoubles(expected.dtype, expected.bytes.data(), expected.bytes.size()));
+  row.distance = Compare(Elements(got.dtype, got.bytes), Elements(expected.dtype, expected.bytes));
   const bool is_float = got.dtype <= TENON_F64;
   row.parts = is_float ? row.distance.snr_db < snr_db : row.distance.different > 0;
   return row;

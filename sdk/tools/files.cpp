@@ -3,7 +3,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 
 #include "converter/readable.hpp"
 #include "sdk/tools/tool.hpp"
@@ -17,10 +16,33 @@ std::ifstream OpenToRead(const std::filesystem::path& path) {
   return file;
 }
 
-std::vector<uint8_t> ReadFile(const std::filesystem::path& path) {
+namespace {
+
+/// Files of /proc say that they are empty, and others can grow: what is there is read, in one piece
+/// of memory where the size is known.
+template <typename Byte>
+std::vector<Byte> ReadAs(const std::filesystem::path& path) {
+  constexpr size_t kAtOnce = size_t{1} << 16;
   std::ifstream file = OpenToRead(path);
-  return std::vector<uint8_t>(std::istreambuf_iterator<char>(file),
-                              std::istreambuf_iterator<char>());
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(path, error);
+  std::vector<Byte> bytes;
+  if (!error) bytes.reserve(static_cast<size_t>(size));
+  std::vector<char> part(kAtOnce);
+  while (file) {
+    file.read(part.data(), static_cast<std::streamsize>(part.size()));
+    const auto* begin = reinterpret_cast<const Byte*>(part.data());
+    bytes.insert(bytes.end(), begin, begin + file.gcount());
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::vector<uint8_t> ReadFile(const std::filesystem::path& path) { return ReadAs<uint8_t>(path); }
+
+std::vector<std::byte> ReadBytes(const std::filesystem::path& path) {
+  return ReadAs<std::byte>(path);
 }
 
 }  // namespace tenon::tool

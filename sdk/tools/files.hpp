@@ -15,11 +15,14 @@ namespace tenon::tool {
 
 /// The file's bytes; throws Failure (kInputRefused) if it cannot be read.
 [[nodiscard]] std::vector<uint8_t> ReadFile(const std::filesystem::path& path);
+/// The same, for what is not numbers yet.
+[[nodiscard]] std::vector<std::byte> ReadBytes(const std::filesystem::path& path);
 
-/// One file to be written.
+/// One file to be written. What the views look at must outlive the call.
 struct NewFile {
   std::filesystem::path path;
-  std::string_view bytes;  ///< must outlive the call
+  std::string_view bytes;
+  std::string_view rest = {};  ///< behind `bytes`
 };
 
 /// Writes files that belong together: all of them are new afterwards, or all are as they were. Each

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <string_view>
 
@@ -68,15 +66,18 @@ double HalfToDouble(uint16_t half) {
   return sign * std::ldexp(mantissa + 1024, exponent - 25);
 }
 
+double BrainFloatToDouble(uint16_t bits) {
+  const uint32_t wide = static_cast<uint32_t>(bits) << 16;
+  float value = 0;
+  std::memcpy(&value, &wide, 4);
+  return static_cast<double>(value);
+}
+
 template <typename T>
-std::vector<double> Convert(const void* data, size_t bytes) {
-  std::vector<double> values(bytes / sizeof(T));
-  for (size_t i = 0; i < values.size(); ++i) {
-    T value;
-    std::memcpy(&value, static_cast<const std::byte*>(data) + i * sizeof(T), sizeof(T));
-    values[i] = static_cast<double>(value);
-  }
-  return values;
+T Read(const std::byte* from) {
+  T value;
+  std::memcpy(&value, from, sizeof(T));
+  return value;
 }
 
 }  // namespace
@@ -171,10 +172,9 @@ size_t BytesOf(const NpyArray& array, size_t available) {
 
 NpyArray ReadNpy(const std::filesystem::path& path, const WantedArray* wanted) {
   const std::string name = path.string();
-  std::ifstream file = OpenToRead(path);
-  const std::string content((std::istreambuf_iterator<char>(file)),
-                            std::istreambuf_iterator<char>());
-  const NpyHeader header = HeaderOf(content, name, wanted);
+  std::vector<std::byte> content = ReadBytes(path);
+  const std::string_view text(reinterpret_cast<const char*>(content.data()), content.size());
+  const NpyHeader header = HeaderOf(text, name, wanted);
   NpyArray array = ArrayOf(header.text, name);
   const size_t available = content.size() - header.data;
   const size_t bytes = BytesOf(array, available);
@@ -182,13 +182,13 @@ NpyArray ReadNpy(const std::filesystem::path& path, const WantedArray* wanted) {
     Fail(kInputRefused, "'{}' says {} but holds {} bytes of data", name, array.Description(),
          available);
   }
-  array.bytes.resize(bytes);
-  if (bytes != 0) std::memcpy(array.bytes.data(), content.data() + header.data, bytes);
+  array.bytes = std::move(content);  // a second copy of a large array might not fit
+  array.bytes.erase(array.bytes.begin(),
+                    array.bytes.begin() + static_cast<std::ptrdiff_t>(header.data));
   return array;
 }
 
-std::vector<std::byte> NpyFile(tenon_dtype dtype, const std::vector<int64_t>& shape,
-                               const void* data, size_t bytes) {
+std::string NpyHead(tenon_dtype dtype, const std::vector<int64_t>& shape) {
   std::string_view code = "<f4";
   for (const DTypeCode& entry : kCodes) {
     if (entry.dtype == dtype) {
@@ -205,60 +205,49 @@ std::vector<std::byte> NpyFile(tenon_dtype dtype, const std::vector<int64_t>& sh
   // The data starts at a multiple of 64 (NumPy's own rule).
   header.append(63 - (header.size() + 10) % 64, ' ');
   header.push_back('\n');
-  std::string file(kMagic);
-  file.push_back(1);
-  file.push_back(0);
-  file.push_back(static_cast<char>(header.size() & 255));
-  file.push_back(static_cast<char>(header.size() >> 8));
-  file += header;
-  std::vector<std::byte> result(file.size() + bytes);
-  std::memcpy(result.data(), file.data(), file.size());
-  if (bytes != 0) std::memcpy(result.data() + file.size(), data, bytes);
-  return result;
+  std::string head(kMagic);
+  head.push_back(1);
+  head.push_back(0);
+  head.push_back(static_cast<char>(header.size() & 255));
+  head.push_back(static_cast<char>(header.size() >> 8));
+  return head + header;
 }
 
-std::vector<double> ToDoubles(tenon_dtype dtype, const void* data, size_t bytes) {
-  switch (dtype) {
+Elements::Elements(tenon_dtype dtype, const std::vector<std::byte>& bytes)
+    : dtype_(dtype), data_(bytes.data()), size_(bytes.size() / tenon_dtype_bytes(dtype)) {}
+
+double Elements::operator[](size_t i) const {
+  const std::byte* const at = data_ + i * tenon_dtype_bytes(dtype_);
+  switch (dtype_) {
     case TENON_F32:
-      return Convert<float>(data, bytes);
+      return static_cast<double>(Read<float>(at));
     case TENON_F64:
-      return Convert<double>(data, bytes);
+      return Read<double>(at);
+    case TENON_F16:
+      return HalfToDouble(Read<uint16_t>(at));
+    case TENON_BF16:
+      return BrainFloatToDouble(Read<uint16_t>(at));
     case TENON_I8:
-      return Convert<int8_t>(data, bytes);
+      return Read<int8_t>(at);
     case TENON_U8:
     case TENON_BOOL:
-      return Convert<uint8_t>(data, bytes);
+      return Read<uint8_t>(at);
     case TENON_I16:
-      return Convert<int16_t>(data, bytes);
+      return Read<int16_t>(at);
     case TENON_U16:
-      return Convert<uint16_t>(data, bytes);
+      return Read<uint16_t>(at);
     case TENON_I32:
-      return Convert<int32_t>(data, bytes);
+      return Read<int32_t>(at);
     case TENON_U32:
-      return Convert<uint32_t>(data, bytes);
+      return Read<uint32_t>(at);
     case TENON_I64:
-      return Convert<int64_t>(data, bytes);
+      return static_cast<double>(Read<int64_t>(at));
     case TENON_U64:
-      return Convert<uint64_t>(data, bytes);
-    case TENON_F16:
-    case TENON_BF16:
+      return static_cast<double>(Read<uint64_t>(at));
     case TENON_DTYPE_LARGEST_:  // of no array
       break;
   }
-  std::vector<double> values(bytes / 2);
-  for (size_t i = 0; i < values.size(); ++i) {
-    uint16_t bits = 0;
-    std::memcpy(&bits, static_cast<const std::byte*>(data) + i * 2, 2);
-    if (dtype == TENON_F16) {
-      values[i] = HalfToDouble(bits);
-    } else {
-      const uint32_t wide = static_cast<uint32_t>(bits) << 16;
-      float value = 0;
-      std::memcpy(&value, &wide, 4);
-      values[i] = static_cast<double>(value);
-    }
-  }
-  return values;
+  return NAN;
 }
 
 }  // namespace tenon::tool

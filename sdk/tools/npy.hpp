@@ -30,12 +30,24 @@ struct WantedArray {
 [[nodiscard]] NpyArray ReadNpy(const std::filesystem::path& path,
                                const WantedArray* wanted = nullptr);
 
-/// The bytes of a .npy file, format 1.0, the same as numpy.save writes.
-[[nodiscard]] std::vector<std::byte> NpyFile(tenon_dtype dtype, const std::vector<int64_t>& shape,
-                                             const void* data, size_t bytes);
+/// What a .npy file of format 1.0 has before its elements, the same as numpy.save writes.
+[[nodiscard]] std::string NpyHead(tenon_dtype dtype, const std::vector<int64_t>& shape);
 
-/// The elements as doubles.
-[[nodiscard]] std::vector<double> ToDoubles(tenon_dtype dtype, const void* data, size_t bytes);
+/// An array's elements as doubles, each when it is asked for: all at once would take up to eight
+/// times the array's memory. The bytes must outlive it.
+class Elements {
+ public:
+  Elements(tenon_dtype dtype, const std::vector<std::byte>& bytes);
+  explicit Elements(const NpyArray& array) : Elements(array.dtype, array.bytes) {}
+
+  [[nodiscard]] size_t size() const { return size_; }
+  [[nodiscard]] double operator[](size_t i) const;
+
+ private:
+  tenon_dtype dtype_;
+  const std::byte* data_;
+  size_t size_;
+};
 
 /// "f32[1,3,224,224]".
 [[nodiscard]] std::string DescribeArray(tenon_dtype dtype, const std::vector<int64_t>& shape);

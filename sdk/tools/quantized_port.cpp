@@ -16,18 +16,17 @@ std::string DescribeQuantization(const tenon_port_info& port) {
   return fmt::format(" (scale {:g}, zero point {})", port.scale, port.zero_point);
 }
 
-std::vector<double> RealValues(const tenon_port_info& port, const std::vector<double>& values) {
-  if (!IsQuantized(port)) return values;
-  std::vector<double> real(values.size());
-  std::transform(values.begin(), values.end(), real.begin(),
-                 [&](double q) { return (q - port.zero_point) * double{port.scale}; });
-  return real;
+double RealValue(const tenon_port_info& port, double value) {
+  return IsQuantized(port) ? (value - port.zero_point) * double{port.scale} : value;
 }
 
 NpyArray QuantizeFor(const tenon_port_info& port, const NpyArray& floats) {
   const double least = port.dtype == TENON_I8 ? -128.0 : 0.0;
   NpyArray quantized{port.dtype, floats.shape, {}};
-  for (const double value : ToDoubles(floats.dtype, floats.bytes.data(), floats.bytes.size())) {
+  const Elements values(floats);
+  quantized.bytes.reserve(values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double value = values[i];
     const double steps = std::isnan(value) ? 0.0 : std::nearbyint(value / double{port.scale});
     const double q = std::clamp(steps + port.zero_point, least, least + 255.0);
     quantized.bytes.push_back(static_cast<std::byte>(static_cast<int>(q) & 0xFF));

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "sdk/tools/npy.hpp"
 
@@ -13,9 +12,8 @@ namespace tenon::tool {
 /// " (scale 0.1, zero point -3)"; empty if the port is not quantized.
 [[nodiscard]] std::string DescribeQuantization(const tenon_port_info& port);
 
-/// What a quantized port's integers stand for; those of other ports as they are.
-[[nodiscard]] std::vector<double> RealValues(const tenon_port_info& port,
-                                             const std::vector<double>& values);
+/// What a quantized port's integer stands for; values of other ports as they are.
+[[nodiscard]] double RealValue(const tenon_port_info& port, double value);
 
 /// The nearest integers of the port's type to an array of floats: halves to even, as NumPy rounds,
 /// and saturated. NaN gives the zero point.

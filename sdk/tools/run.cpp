@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
-#include <numeric>
 #include <set>
 
 #include "converter/did_you_mean.hpp"
@@ -39,29 +38,47 @@ struct RunOptions {
 
 struct Output {
   tenon_port_info port;
-  std::vector<double> values;
-  std::vector<double> real;  ///< what they stand for
   std::vector<std::byte> bytes;
   std::vector<int64_t> shape;
+
+  [[nodiscard]] Elements Values() const { return {port.dtype, bytes}; }
 };
+
+/// The places of the largest of what the output's values stand for, the largest first: NaN last,
+/// ties by index.
+std::vector<size_t> LargestOf(const Output& output, size_t count) {
+  const Elements values = output.Values();
+  const auto value_at = [&](size_t i) {
+    const double real = RealValue(output.port, values[i]);
+    return std::isnan(real) ? -INFINITY : real;
+  };
+  const auto larger = [&](size_t a, size_t b) {
+    const double x = value_at(a);
+    const double y = value_at(b);
+    return x != y ? x > y : a < b;
+  };
+  std::vector<size_t> largest;  // a heap, the least of them first
+  for (size_t i = 0; i < values.size() && count > 0; ++i) {
+    if (largest.size() == count) {
+      if (!larger(i, largest.front())) continue;
+      std::pop_heap(largest.begin(), largest.end(), larger);
+      largest.pop_back();
+    }
+    largest.push_back(i);
+    std::push_heap(largest.begin(), largest.end(), larger);
+  }
+  std::sort_heap(largest.begin(), largest.end(), larger);
+  return largest;
+}
 
 void PrintOutput(const Output& output, int top) {
   std::cout << output.port.name << ": " << DescribeArray(output.port.dtype, output.shape)
             << DescribeQuantization(output.port);
-  std::vector<size_t> order(output.real.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  const auto count = std::min(order.size(), static_cast<size_t>(std::max(top, 0)));
-  const auto larger = [&](size_t a, size_t b) {
-    // NaN last, ties by index.
-    const double x = std::isnan(output.real[a]) ? -INFINITY : output.real[a];
-    const double y = std::isnan(output.real[b]) ? -INFINITY : output.real[b];
-    return x != y ? x > y : a < b;
-  };
-  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
-                    larger);
-  if (count > 0) std::cout << "  top:";
-  for (size_t i = 0; i < count; ++i) {
-    std::cout << fmt::format(" [{}]={:.6g}", order[i], output.real[order[i]]);
+  const Elements values = output.Values();
+  const std::vector<size_t> largest = LargestOf(output, static_cast<size_t>(std::max(top, 0)));
+  if (!largest.empty()) std::cout << "  top:";
+  for (const size_t i : largest) {
+    std::cout << fmt::format(" [{}]={:.6g}", i, RealValue(output.port, values[i]));
   }
   std::cout << '\n';
 }
@@ -93,15 +110,12 @@ void WriteOutputs(const std::vector<Output>& outputs, const std::filesystem::pat
   std::filesystem::create_directories(directory, error);
   if (error) Fail(kDeviceFailure, "cannot make '{}': {}", directory.string(), error.message());
   const std::vector<std::string> names = FileNames(outputs);
-  std::vector<std::vector<std::byte>> arrays;
+  std::vector<std::string> heads;
   std::vector<NewFile> files;
-  for (const Output& output : outputs) {
-    arrays.push_back(
-        NpyFile(output.port.dtype, output.shape, output.bytes.data(), output.bytes.size()));
-  }
+  for (const Output& output : outputs) heads.push_back(NpyHead(output.port.dtype, output.shape));
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const auto* text = reinterpret_cast<const char*>(arrays[i].data());
-    files.push_back({directory / names[i], {text, arrays[i].size()}});
+    const auto* elements = reinterpret_cast<const char*>(outputs[i].bytes.data());
+    files.push_back({directory / names[i], heads[i], {elements, outputs[i].bytes.size()}});
   }
   WriteFiles(files);
 }
@@ -138,21 +152,24 @@ std::vector<Expectation> ReadExpectations(const Plan& plan, const RunOptions& op
 /// Compares every element: |difference| <= atol + rtol * largest |expected|. Where floats are
 /// expected of integers, what those stand for.
 bool MeetsExpectation(const Output& output, const NpyArray& expected, const RunOptions& options) {
-  const std::vector<double> wanted =
-      ToDoubles(expected.dtype, expected.bytes.data(), expected.bytes.size());
-  const std::vector<double>& values = expected.dtype == TENON_F32 ? output.real : output.values;
+  const Elements wanted(expected);
+  const Elements values = output.Values();
+  const auto value_at = [&](size_t i) {
+    return expected.dtype == TENON_F32 ? RealValue(output.port, values[i]) : values[i];
+  };
   double largest = 0;
-  for (const double value : wanted) {
-    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (std::isfinite(wanted[i])) largest = std::max(largest, std::abs(wanted[i]));
   }
   const double tolerance = options.atol + options.rtol * largest;
   size_t wrong = 0;
   size_t worst = 0;
   double worst_difference = -1;
   for (size_t i = 0; i < wanted.size(); ++i) {
-    const double got = values[i];
-    const bool same = got == wanted[i] || (std::isnan(got) && std::isnan(wanted[i]));
-    const double difference = same ? 0 : std::abs(got - wanted[i]);
+    const double got = value_at(i);
+    const double should_be = wanted[i];
+    const bool same = got == should_be || (std::isnan(got) && std::isnan(should_be));
+    const double difference = same ? 0 : std::abs(got - should_be);
     const double shown = std::isnan(difference) ? INFINITY : difference;
     if (!(difference <= tolerance)) ++wrong;
     if (shown > worst_difference) {
@@ -163,9 +180,9 @@ bool MeetsExpectation(const Output& output, const NpyArray& expected, const RunO
   std::cout << fmt::format("{}: {} of {} elements within {:.3g} (atol {:g} + rtol {:g} x {:.6g})",
                            output.port.name, wanted.size() - wrong, wanted.size(), tolerance,
                            options.atol, options.rtol, largest);
-  if (!wanted.empty()) {
+  if (wanted.size() > 0) {
     std::cout << fmt::format("; largest difference {:.3g} at [{}]: got {:.9g}, expected {:.9g}",
-                             worst_difference, worst, values[worst], wanted[worst]);
+                             worst_difference, worst, value_at(worst), wanted[worst]);
   }
   std::cout << '\n';
   return wrong == 0;
@@ -180,6 +197,7 @@ std::vector<std::vector<std::byte>> RunSteps(const Plan& plan, const std::vector
   const tenon_trace trace = recorder.hooks();
   std::vector<std::vector<std::byte>> outputs(plan.OutputCount());
   const auto steps = static_cast<size_t>(std::max(options.steps, 1));
+  for (size_t i = 0; i < outputs.size(); ++i) outputs[i].reserve(steps * plan.Output(i).bytes);
   for (size_t step = 0; step < steps; ++step) {
     for (size_t i = 0; i < inputs.size(); ++i) {
       const size_t bytes = plan.Input(i).bytes;
@@ -207,9 +225,7 @@ void Run(const RunOptions& options) {
   std::vector<Output> outputs;
   for (size_t i = 0; i < plan.OutputCount(); ++i) {
     const tenon_port_info port = plan.Output(i);
-    const std::vector<double> values = ToDoubles(port.dtype, arrays[i].data(), arrays[i].size());
-    outputs.push_back({port, values, RealValues(port, values), std::move(arrays[i]),
-                       ShapeOf(port, options.steps)});
+    outputs.push_back({port, std::move(arrays[i]), ShapeOf(port, options.steps)});
     PrintOutput(outputs.back(), options.top);
   }
   if (!options.output_dir.empty()) WriteOutputs(outputs, options.output_dir);

@@ -41,6 +41,10 @@ bool WriteAll(int file, std::string_view data) {
   return true;
 }
 
+bool WriteAll(int to, const NewFile& file) {
+  return WriteAll(to, file.bytes) && WriteAll(to, file.rest);
+}
+
 /// The open file that the path is a name of: replacing "/dev/stdout" by a file would be fatal.
 std::optional<int> DescriptorOf(const std::string& path) {
   if (path == "/dev/stdout") return STDOUT_FILENO;
@@ -88,11 +92,11 @@ bool CanBeReplaced(const fs::path& path) {
 void WriteDirectly(const NewFile& file) {
   if (const std::optional<int> descriptor = DescriptorOf(file.path.string())) {
     std::cout.flush();
-    if (!WriteAll(*descriptor, file.bytes)) FailToWrite(file.path, errno);
+    if (!WriteAll(*descriptor, file)) FailToWrite(file.path, errno);
     return;
   }
   const Descriptor to(open(file.path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (to.get() < 0 || !WriteAll(to.get(), file.bytes)) FailToWrite(file.path, errno);
+  if (to.get() < 0 || !WriteAll(to.get(), file)) FailToWrite(file.path, errno);
 }
 
 /// A name beside `path` that nothing has, for a link or a rename.
@@ -124,7 +128,7 @@ class Staged {
       }
     }
     try {
-      if (!WriteAll(file_, file.bytes) || fsync(file_) != 0 || fchmod(file_, NewFileMode()) != 0) {
+      if (!WriteAll(file_, file) || fsync(file_) != 0 || fchmod(file_, NewFileMode()) != 0) {
         FailToWrite(path_, errno);
       }
     } catch (...) {
