@@ -19,6 +19,17 @@ Graph Parsed(std::string_view text) {
   return std::move(*graph);
 }
 
+/// The kernel that a board's first op gets.
+std::string KernelOn(const char* board_name, std::string_view text) {
+  Graph graph = Parsed(text);
+  const auto board = LoadBoard(board_name);
+  REQUIRE(board.ok());
+  KernelChoiceOptions options;
+  options.board = &*board;
+  REQUIRE(ChooseKernels(graph, options).ok());
+  return graph.op(graph.OpOrder()[0]).kernel;
+}
+
 constexpr const char* kConv = R"(graph g
 input %x: f32[1,2,3,3]
 const %w: f32[2,2,3,3] = random(1)
@@ -35,18 +46,8 @@ const %m: f32[1] = [0.01]
 %y = quantized_conv(%x, %w, _, %m) {pads=[1,1,1,1]}
 output %y
 )";
-  const std::pair<const char*, const char*> cases[] = {
-      {"x86-64-avx2", "cpu.quantized_conv.vector_winograd"},
-      {"x86-64-avx512", "cpu.quantized_conv.vector"}};
-  for (const auto& [name, kernel] : cases) {
-    Graph graph = Parsed(text);
-    const auto board = LoadBoard(name);
-    REQUIRE(board.ok());
-    KernelChoiceOptions options;
-    options.board = &*board;
-    REQUIRE(ChooseKernels(graph, options).ok());
-    CHECK(graph.op(graph.OpOrder()[0]).kernel == kernel);
-  }
+  CHECK(KernelOn("x86-64-avx2", text) == "cpu.quantized_conv.vector_winograd");
+  CHECK(KernelOn("x86-64-avx512", text) == "cpu.quantized_conv.vector");
 }
 
 TEST_CASE("ChooseKernels: with least_workspace an op gets no more than its kernel can do with") {
@@ -79,22 +80,14 @@ output %y
 }
 
 TEST_CASE("ChooseKernels: a graphics card convolves by tiles where other devices do as Winograd") {
-  for (const auto& [name, kernel] : {std::pair("x86-64-opencl", "opencl.conv.winograd"),
-                                     std::pair("x86-64-gpu", "opencl.conv.tile")}) {
-    CAPTURE(name);
-    Graph graph = Parsed(R"(graph g
+  const char* const text = R"(graph g
 input %x: f32[1,32,56,56]
 const %w: f32[32,32,3,3] = random(1)
 %y = conv(%x, %w) {pads=[1,1,1,1]}
 output %y
-)");
-    const auto board = LoadBoard(name);
-    REQUIRE(board.ok());
-    KernelChoiceOptions options;
-    options.board = &*board;
-    REQUIRE(ChooseKernels(graph, options).ok());
-    CHECK(graph.op(graph.OpOrder()[0]).kernel == kernel);
-  }
+)";
+  CHECK(KernelOn("x86-64-opencl", text) == "opencl.conv.winograd");
+  CHECK(KernelOn("x86-64-gpu", text) == "opencl.conv.tile");
 }
 
 TEST_CASE("ChooseKernels: portable_only takes the portable kernel of every op") {
