@@ -89,6 +89,7 @@ namespace tenon {
 /// sum / count, halves away from zero; count >= 1.
 [[nodiscard]] constexpr int32_t DivideHalfAway(int32_t sum, int64_t count) {
   const int64_t half = count / 2;
+  // NOLINTNEXTLINE(clang-analyzer-core.DivideZero)
   return static_cast<int32_t>((sum >= 0 ? int64_t{sum} + half : int64_t{sum} - half) / count);
 }
 

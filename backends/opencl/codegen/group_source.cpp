@@ -211,7 +211,7 @@ bool HasLocalMemory(const SubKernel& launch) {
 
 /// What the program's options define, on each kind of device.
 std::string ConditionalDefines(const SubKernel& program, std::vector<std::string>* macros) {
-  const std::string on_cpu = Defines(program.on_cpu.options, macros);
+  std::string on_cpu = Defines(program.on_cpu.options, macros);
   const std::string with_local = Defines(program.with_local.options, macros);
   const std::string elsewhere = Defines(program.options, macros);
   if (on_cpu == elsewhere && on_cpu == with_local) return on_cpu;

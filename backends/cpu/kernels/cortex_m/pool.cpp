@@ -36,12 +36,12 @@ Window WindowOf(const PoolAttributes& attributes, const TensorView& x,
   return window;
 }
 
-/// `count`: below kMostPoolTaps.
+/// `count`: at least 1, since each window sees an element of the input, and below kMostPoolTaps.
 int32_t Average(const QuantizedAveragePoolAttributes& attributes, int32_t sum, int32_t count) {
   if (attributes.output.rounding == Rounding::kHalfAway) {
     constexpr int32_t kMost = 1 << 30;
     if (sum <= -kMost || sum >= kMost) return DivideHalfAway(sum, count);
-    // Small numbers need no division of 64 bits.
+    // Small numbers need no division of 64 bits. NOLINTNEXTLINE(clang-analyzer-core.DivideZero)
     return (sum >= 0 ? sum + count / 2 : sum - count / 2) / count;
   }
   return RoundHalfEven(static_cast<float>(sum) *
@@ -120,9 +120,8 @@ void RunAveragePool(const KernelCall& call, const PoolRoutines& routines) {
     const bool is_whole = in_place && block.lanes == kBlockChannels;
     int32_t* const sums = is_whole ? output.As<int32_t>() + block.y : own;
     const Window window = WindowOf(attributes.pool, x, block);
-    const uint32_t taps = TapsOf(window);
-    BeginSums(call.op, attributes.x_zero_point, taps, block, sums);
-    if (taps > 0) routines.add(window, sums);
+    BeginSums(call.op, attributes.x_zero_point, TapsOf(window), block, sums);
+    routines.add(window, sums);
     if (is_whole) return;
     if (portable::GivesSums(output)) return portable::StoreSums(sums, block, output);
     const auto count = static_cast<int32_t>(portable::CountedTaps(attributes.pool, x, block));

@@ -143,7 +143,7 @@ void CopyRows(const FirstConv& conv, const TensorView& x, int64_t image, int row
 
 /// Computes all outputs of one row from the copy of its inputs.
 void RunRow(const FirstConv& conv, int64_t row, const float* copy, const TileOperands& operands,
-            TileCall& call) {
+            TileCall call) {
   const TileGemm& gemm = conv.gemm;
   const ConvGeometry& g = gemm.geometry;
   const int64_t step = int64_t{g.strides[1]} * (conv.interleaved ? g.inputs : 1);

@@ -27,7 +27,8 @@ PackedWeights* LayOut(BlockLayout& block, const GroupedShape& shape, int tile_wi
 
 void PlaceGroup(const PackedWeights& packed, const WeightsView* in_place, const float* bias,
                 ChannelGroup& group) {
-  if (!group.packed) {
+  if (!group.packed) {  // of weights that are read in place
+    // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage)
     group.weights = in_place->stored.Plain() + group.first;
     group.weight_step = in_place->input_step;
     group.bias = bias != nullptr ? bias + group.first : packed.zeros;

@@ -262,9 +262,7 @@ int PartsOf(const KernelCall& call, const Winograd& state) {
 }
 
 void RunWinograd(const KernelCall& call, Winograd& state) {
-  const auto address = reinterpret_cast<uintptr_t>(call.workspace);
-  auto* const memory =
-      static_cast<uint8_t*>(call.workspace) + (RoundUp<uintptr_t>(address, kLineBytes) - address);
+  uint8_t* const memory = FirstLine(call.workspace);
   const int64_t tiles = state.cut.tiles;
   const int parts = PartsOf(call, state);
   state.cut = state.cut.OfParts(parts);

@@ -4,8 +4,10 @@
 
 #include <cstdint>
 
+#include "backends/cpu/caps/q8_gemm_caps.hpp"
 #include "backends/cpu/kernels/q8/gemm_weights.hpp"
 #include "runtime/backend_api/parallel.hpp"
+#include "runtime/base/round_up.hpp"
 
 namespace tenon::cpu::q8 {
 
@@ -38,6 +40,12 @@ void RunGemmRows(const PackedGemm& packed, const GemmEpilogue& epilogue, const G
 
 /// Is the number of multiply-accumulates that take about as long as starting a second thread.
 inline constexpr int64_t kSmallWork = 100'000;
+
+/// The first cache line that begins in a workspace, which has kLineBytes more than it needs.
+[[nodiscard]] inline uint8_t* FirstLine(void* workspace) {
+  const auto address = reinterpret_cast<uintptr_t>(workspace);
+  return static_cast<uint8_t*>(workspace) + (RoundUp<uintptr_t>(address, kLineBytes) - address);
+}
 
 /// Returns 0x80808080 for x of i8, which the routines take as u8, and else 0.
 [[nodiscard]] inline uint32_t FlipOf(const TensorView& x) {

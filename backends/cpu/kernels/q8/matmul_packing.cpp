@@ -25,11 +25,6 @@ int64_t MatrixOffset(int64_t batch, const TensorView& y, const TensorView& opera
   return offset;
 }
 
-uint8_t* FirstLine(void* workspace) {
-  const auto address = reinterpret_cast<uintptr_t>(workspace);
-  return reinterpret_cast<uint8_t*>(RoundUp<uintptr_t>(address, kLineBytes));
-}
-
 /// One execution.
 class PackingMatMul {
  public:

@@ -79,10 +79,10 @@ template <typename Element>
 void NearestRows(const ResizeAttributes& attributes, const NearestImage& image, const Range& rows,
                  const Range& columns, const Element* x, Element* y) {
   ptrdiff_t from[kColumns];
-  for (int i = columns.first; i < columns.end; ++i) {
-    from[i - columns.first] = NearestPosition(attributes, image.column, i) * image.column.x;
-  }
   const int count = columns.end - columns.first;
+  for (int i = 0; i < count; ++i) {
+    from[i] = NearestPosition(attributes, image.column, columns.first + i) * image.column.x;
+  }
   for (int o = rows.first; o < rows.end; ++o) {
     const Element* x_row = x + NearestPosition(attributes, image.row, o) * image.row.x;
     Element* y_row = y + o * image.row.y + columns.first * image.column.y;

@@ -180,7 +180,8 @@ void ReduceAnyType(ReduceFunction function, const ReducePlan& plan, const T* x, 
       return ReduceLanes<T, Minimum<T>>(plan, x, lanes, shifts, totals);
     case ReduceFunction::kProd:
       return ReduceLanes<T, Product<T>>(plan, x, lanes, shifts, totals);
-    default:
+    default:  // floats' alone
+      for (int i = 0; i < lanes; ++i) totals[i] = T{};
       return;
   }
 }

