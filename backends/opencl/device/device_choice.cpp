@@ -17,8 +17,8 @@ constexpr int kRowGroupItems = 64;
 template <typename T>
 T DeviceValue(cl_device_id device, cl_device_info parameter) {
   T value{};
-  // Platforms are handles. NOLINTNEXTLINE(bugprone-sizeof-expression)
-  if (Cl().GetDeviceInfo(device, parameter, sizeof(value), &value, nullptr) != CL_SUCCESS) {
+  // NOLINTNEXTLINE(bugprone-sizeof-expression): some are handles
+  if (Cl().GetDeviceInfo(device, parameter, sizeof(T), &value, nullptr) != CL_SUCCESS) {
     return T{};
   }
   return value;

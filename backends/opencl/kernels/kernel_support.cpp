@@ -39,8 +39,8 @@ Status Kernel::Create(cl_program program, const char* function) {
   TENON_RETURN_IF_ERROR(ClStatus(code, "clCreateKernel"));
   // Not every driver takes a null device for the only one that the program is built for.
   cl_device_id device = nullptr;
-  TENON_RETURN_IF_ERROR(
-      TENON_CL(GetProgramInfo, program, CL_PROGRAM_DEVICES, sizeof(device), &device, nullptr));
+  TENON_RETURN_IF_ERROR(TENON_CL(GetProgramInfo, program, CL_PROGRAM_DEVICES, sizeof(cl_device_id),
+                                 &device, nullptr));
   return TENON_CL(GetKernelWorkGroupInfo, kernel_, device, CL_KERNEL_WORK_GROUP_SIZE,
                   sizeof(most_items_), &most_items_, nullptr);
 }
@@ -197,7 +197,7 @@ Launch& Launch::Workspace(size_t element_bytes) { return Address(call_.workspace
 
 Launch& Launch::Buffer(const DeviceBuffer& buffer) {
   cl_mem memory = buffer.memory();
-  Set(memory != nullptr ? &memory : nullptr, sizeof(memory));
+  Set(memory != nullptr ? &memory : nullptr, sizeof(cl_mem));
   return *this;
 }
 
