@@ -61,6 +61,16 @@ bool HasTooManyTiles(const Fitted& fitted) {
   return has_tiles && storages * (storages - 1) / 2 > kMostPairs;
 }
 
+/// Returns true if `a` is the better one of at most so many bytes: the faster, then the smaller.
+bool IsCheaper(const Fitted& a, const Fitted& b, int64_t arena_bytes) {
+  const int64_t of_a = a.compiled.arena.bytes;
+  const int64_t of_b = b.compiled.arena.bytes;
+  if (of_a > arena_bytes || of_b > arena_bytes) return of_a < of_b;
+  const Picoseconds time_of_a = a.compiled.time.after;
+  const Picoseconds time_of_b = b.compiled.time.after;
+  return time_of_a != time_of_b ? time_of_a < time_of_b : of_a < of_b;
+}
+
 }  // namespace
 
 Result<Fitted> SplitAndCompile(Graph graph, const CompileOptions& compile, MemorySplit chains,
@@ -81,7 +91,7 @@ bool IsTooSlow(const Fitted& fitted, double most_time) {
 }
 
 ChainCutter::ChainCutter(Graph graph, const MemorySplitOptions& options)
-    : graph_(std::move(graph)), planner_(graph_, options) {}
+    : graph_(std::move(graph)), options_(options), planner_(graph_, options) {}
 
 bool ChainCutter::HasOrder(const std::vector<OpId>& order) const {
   return graph_.OpOrder() == order;
@@ -110,7 +120,8 @@ Result<const Fitted*> ChainCutter::CompileCut(const Graph& cut, const MemorySpli
   return &entry->second;
 }
 
-Result<Fitted> ChainCutter::Cut(const CutOptions& options, int64_t arena_bytes) {
+Result<Fitted> ChainCutter::CutBy(PatchPlanner& planner, const CutOptions& options,
+                                  int64_t arena_bytes) {
   constexpr double kNearlyFastEnough = 1.125;
   constexpr int64_t kNearlySmallEnough = 32;  // a 32nd more than the limit
   const CompileOptions as_cut = AsCut(options.compile);
@@ -141,7 +152,7 @@ Result<Fitted> ChainCutter::Cut(const CutOptions& options, int64_t arena_bytes) 
   };
   Graph cut;
   TENON_ASSIGN_OR_RETURN(const MemoryFit fit,
-                         FitMemory(planner_, cut, arena_bytes, measure, options.wanted));
+                         FitMemory(planner, cut, arena_bytes, measure, options.wanted));
   TENON_ASSIGN_OR_RETURN(const Fitted* fitted, CompileCut(cut, fit.split, options, searched));
   // In a smaller arena there may be less room for workspaces, so that it takes too long.
   if (IsTooSlow(*fitted, options.most_time)) {
@@ -150,6 +161,24 @@ Result<Fitted> ChainCutter::Cut(const CutOptions& options, int64_t arena_bytes) 
   Fitted result = *fitted;
   if (result.cut == nullptr) result.cut = std::make_shared<Graph>(std::move(cut));
   return result;
+}
+
+Result<Fitted> ChainCutter::Cut(const CutOptions& options, int64_t arena_bytes) {
+  Result<Fitted> found = CutBy(planner_, options, arena_bytes);
+  const bool is_other_error = !found.ok() && !IsTooLarge(found.error());
+  const bool is_uncut = found.ok() && found->chains.chains.empty();
+  if (!options_.follow || options.wanted != Wanted::kCheapest || is_other_error || is_uncut) {
+    return found;
+  }
+  if (!beside_) {
+    MemorySplitOptions beside = options_;
+    beside.follow = false;
+    beside_ = std::make_unique<PatchPlanner>(graph_, beside);
+  }
+  Result<Fitted> other = CutBy(*beside_, options, arena_bytes);
+  if (!other.ok()) return found;
+  return !found.ok() || IsCheaper(*other, *found, arena_bytes) ? std::move(other)
+                                                               : std::move(found);
 }
 
 /// Keeps a cut for Promising. Splits of single ops are not repeated there.

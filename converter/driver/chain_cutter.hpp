@@ -36,7 +36,10 @@ class ChainCutter {
   [[nodiscard]] bool HasOrder(const std::vector<OpId>& order) const;
 
   /// Cuts chains until the arena has at most `arena_bytes`; 0: as few as possible, with what
-  /// kernels pack. The result's `cut` is the graph before kernels were chosen.
+  /// kernels pack. The result's `cut` is the graph before kernels were chosen. Where the cheapest
+  /// is wanted and exits may follow what they are made of, the better one of the plans that count
+  /// on it and of those that do not: fewer bytes by estimate let the former take coarser patches of
+  /// longer chains, which may take longer.
   [[nodiscard]] Result<Fitted> Cut(const CutOptions& options, int64_t arena_bytes);
 
   /// Returns other cuts that were measured and not too slow, and whose estimates are below the
@@ -56,10 +59,14 @@ class ChainCutter {
                                                  const CutOptions& options,
                                                  const CompileOptions& compile);
 
+  [[nodiscard]] Result<Fitted> CutBy(PatchPlanner& planner, const CutOptions& options,
+                                     int64_t arena_bytes);
   void Remember(const Graph& cut, const MemorySplit& chains, const Fitted& fitted);
 
   Graph graph_;
+  MemorySplitOptions options_;
   PatchPlanner planner_;
+  std::unique_ptr<PatchPlanner> beside_;         ///< exits follow nothing; null: not asked for yet
   Known known_;                                  ///< by cuts, parts and what changes a program
   std::map<std::string, Candidate> candidates_;  ///< by the cuts
 };

@@ -72,5 +72,28 @@ TEST_CASE("SRAM of models: MobileNetV2") {
   CheckModel("models/mobilenet_v2_224/model_ptq_uint8io.tflite", 224 * 224 * 3, 1'510'000, 0.6);
 }
 
+TEST_CASE("SRAM of models: where outputs may follow inputs, no plan within a limit is slower") {
+  const std::filesystem::path path =
+      test::SharedPath("models/mlperf_resnet8_cifar10/resnet8_int8.tflite");
+  if (path.empty()) return;
+  for (const int64_t bytes : {20'000, 24'000, 30'000}) {
+    CAPTURE(bytes);
+    ConvertOptions options = test::OptionsFor("cortex-m7");
+    options.model = path;
+    options.split.limit_asked = true;
+    options.board.FindSpace("sram")->bytes = bytes;
+    options.board.FindSpace("dtcm")->bytes = 0;
+    for (MemorySpace& space : options.board.memory_spaces) space.reserve_bytes = 0;
+    const Result<Conversion> found = Convert(options);
+    if (!found.ok()) FAIL(found.error().message);
+    options.split.follow = false;
+    const Result<Conversion> beside = Convert(options);
+    if (!beside.ok()) FAIL(beside.error().message);
+    CHECK(found->time.after <= beside->time.after);
+    if (found->time.after < beside->time.after) continue;
+    CHECK(found->memory.arena_bytes <= beside->memory.arena_bytes);
+  }
+}
+
 }  // namespace
 }  // namespace tenon::converter
