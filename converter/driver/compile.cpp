@@ -9,6 +9,7 @@
 #include "converter/driver/predict_time.hpp"
 #include "converter/layout/assign_locations.hpp"
 #include "converter/layout/lower.hpp"
+#include "converter/layout/storage_uses.hpp"
 #include "converter/schedule/optimal_mapping.hpp"
 #include "converter/schedule/program_problem.hpp"
 #include "converter/solve/order/list_orders.hpp"
@@ -328,30 +329,33 @@ bool MarkIdleInPlace(const Compiled& compiled, std::vector<bool>& idle) {
   return found;
 }
 
-/// Returns the live bytes of each step, without the workspaces of ops that work in place.
-std::vector<int64_t> LiveWithoutRows(const Compiled& compiled) {
+/// Returns the bytes that each step takes, without the workspaces of ops that work in place, and
+/// with an output apart from the input that it takes over.
+std::vector<int64_t> TakenWithoutRows(const Compiled& compiled) {
   const ArenaPlan& arena = compiled.arena;
-  std::vector<int64_t> change(arena.steps.size() + 1, 0);
-  for (const PlannedStorage& storage : arena.storages) {
-    const OpId op = storage.workspace_of;
-    if (op != kNone && CapsOf(compiled.graph.op(op)).in_place_only) continue;
-    change[static_cast<size_t>(storage.first_step)] += PaddedBytes(storage.bytes);
-    change[static_cast<size_t>(storage.last_step) + 1] -= PaddedBytes(storage.bytes);
+  std::vector<int64_t> taken =
+      TakenBytes(arena, kStorageAlignment, [&](const PlannedStorage& storage) {
+        const OpId op = storage.workspace_of;
+        return op == kNone || !CapsOf(compiled.graph.op(op)).in_place_only;
+      });
+  for (size_t step = 0; step < taken.size(); ++step) {
+    const auto id = static_cast<size_t>(arena.steps[step]);
+    if (id >= arena.in_place.size() || arena.in_place[id] < 0) continue;
+    const Op& op = compiled.graph.op(arena.steps[step]);
+    taken[step] += PaddedBytes(compiled.graph.tensor(op.outputs[0]).ByteSize());
   }
-  int64_t live = 0;
-  for (int64_t& at_step : change) at_step = live += at_step;
-  return change;
+  return taken;
 }
 
 /// Marks the ops that work in place although the arena has enough space for both their input and
-/// their output: other kernels are faster. (While an op runs, its input and its output both count.)
+/// their output: other kernels are faster.
 bool MarkNeedlessInPlace(const Compiled& compiled, std::vector<bool>& needless) {
-  const std::vector<int64_t> live = LiveWithoutRows(compiled);
+  const std::vector<int64_t> taken = TakenWithoutRows(compiled);
   bool found = false;
   for (size_t step = 0; step < compiled.arena.steps.size(); ++step) {
     const OpId id = compiled.arena.steps[step];
     const Op& op = compiled.graph.op(id);
-    if (!CapsOf(op).in_place_only || live[step] > compiled.arena.bytes) continue;
+    if (!CapsOf(op).in_place_only || taken[step] > compiled.arena.bytes) continue;
     const auto k = static_cast<size_t>(id);
     if (needless.size() <= k) needless.resize(k + 1, false);
     needless[k] = found = true;

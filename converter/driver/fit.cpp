@@ -129,14 +129,15 @@ class Fitter {
   /// over before they have started.
   Status TryOtherCuts() {
     if (!one_unit_ || !split_.allowed || board_.architecture != "cortex-m") return {};
-    for (const bool tiles : {false, true}) {
-      for (const bool follow : {true, false}) {
-        if (!tiles && follow) continue;  // known
-        if (accepted_ && options_.objective != Objective::kMemory) return {};
-        split_.tiles = tiles;
-        split_.follow = follow;
-        TENON_RETURN_IF_ERROR(TryCuts());
-      }
+    struct Cuts {
+      bool tiles;
+      bool follow;
+    };
+    for (const Cuts& cuts : {Cuts{false, false}, Cuts{true, true}, Cuts{true, false}}) {
+      if (accepted_ && options_.objective != Objective::kMemory) return {};
+      split_.tiles = cuts.tiles;
+      split_.follow = cuts.follow;
+      TENON_RETURN_IF_ERROR(TryCuts());
     }
     return {};
   }

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <map>
 #include <string_view>
+
+#include "converter/layout/storage_uses.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -14,52 +15,18 @@ struct PeakStep {
   int64_t bytes = 0;
 };
 
-/// Returns what two storages share while the op of a step runs, since its output takes over the
-/// input's bytes: both are alive, in the same place. Null: it takes over none.
-const PlannedStorage* TakenOver(const Compiled& compiled, size_t step,
-                                const std::map<TensorId, const PlannedStorage*>& by_root) {
-  const ArenaPlan& arena = compiled.arena;
-  const auto id = static_cast<size_t>(arena.steps[step]);
-  const int input = id < arena.in_place.size() ? arena.in_place[id] : -1;
-  if (input < 0) return nullptr;
-  const Op& op = compiled.graph.op(arena.steps[step]);
-  const auto storage_of = [&](TensorId tensor) {
-    const auto found = by_root.find(compiled.locations.at(tensor).root);
-    return found == by_root.end() ? nullptr : found->second;
-  };
-  const PlannedStorage* from = storage_of(op.inputs[static_cast<size_t>(input)]);
-  const PlannedStorage* to = storage_of(op.outputs[0]);
-  const auto at = static_cast<int64_t>(step);
-  if (from == nullptr || to == nullptr || from == to || from->arena != to->arena) return nullptr;
-  if (from->last_step != at || to->first_step != at || from->offset != to->offset) return nullptr;
-  return from->bytes < to->bytes ? from : to;
-}
-
 PeakStep FindPeakStep(const Compiled& compiled, const std::string& space,
                       const std::string& arena_space) {
   const ArenaPlan& arena = compiled.arena;
   const auto is_there = [&](const PlannedStorage& storage) {
     const auto index = static_cast<size_t>(storage.arena);
     const std::string& named = index < arena.arenas.size() ? arena.arenas[index].space : "";
-    return (named.empty() ? arena_space : named) == space;
+    return !storage.on_chip && (named.empty() ? arena_space : named) == space;
   };
-  std::vector<int64_t> change(arena.steps.size() + 1, 0);
-  std::map<TensorId, const PlannedStorage*> by_root;
-  for (const PlannedStorage& storage : arena.storages) {
-    if (!is_there(storage)) continue;
-    if (storage.root != kNone) by_root[storage.root] = &storage;
-    change[static_cast<size_t>(storage.first_step)] += storage.bytes;
-    change[static_cast<size_t>(storage.last_step) + 1] -= storage.bytes;
-  }
-  PeakStep peak;
-  int64_t alive = 0;
-  for (size_t step = 0; step < arena.steps.size(); ++step) {
-    alive += change[step];
-    const PlannedStorage* shared = TakenOver(compiled, step, by_root);
-    const int64_t bytes = alive - (shared == nullptr ? 0 : shared->bytes);
-    if (bytes > peak.bytes) peak = {compiled.graph.op(arena.steps[step]).name, bytes};
-  }
-  return peak;
+  const std::vector<int64_t> taken = TakenBytes(arena, /*alignment=*/1, is_there);
+  const auto most = std::max_element(taken.begin(), taken.end());
+  if (most == taken.end() || *most == 0) return {};
+  return {compiled.graph.op(arena.steps[static_cast<size_t>(most - taken.begin())]).name, *most};
 }
 
 /// Returns the program that is closest to fitting: within the arena's space if any is, then with

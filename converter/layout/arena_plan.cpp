@@ -1,7 +1,6 @@
 #include "converter/layout/arena_plan.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <numeric>
 
@@ -38,16 +37,15 @@ class ArenaPlanner {
     for (int64_t step = 0; step < end_; ++step) chains_.AddWorkspace(step);
     std::vector<size_t> all(plan_.storages.size());
     std::iota(all.begin(), all.end(), size_t{0});
-    Place(all, storage_of);
+    Place(all);
     return std::move(plan_);
   }
 
  private:
-  void Place(const std::vector<size_t>& all,
-             const std::function<size_t(TensorId tensor)>& storage_of) {
+  void Place(const std::vector<size_t>& all) {
     std::vector<Following> following;
     if (options_.follow && plan_.groups.empty()) {
-      following = chains_.Useful(all, FindFollowing(graph_, locations_, plan_, storage_of));
+      following = chains_.Useful(all, FindFollowing(graph_, locations_, plan_));
     }
     Placement placement = chains_.Place(all, options_.place, following);
     if (!following.empty()) {

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "converter/layout/arena_plan.hpp"
@@ -22,10 +21,8 @@ struct Following {
 };
 
 /// Returns the pairs that save bytes over places beside each other, those that save most first. The
-/// steps and storages of `plan` are set, `storage_of` says which one is a tensor's (SIZE_MAX:
-/// none).
-[[nodiscard]] std::vector<Following> FindFollowing(
-    const Graph& graph, const Locations& locations, const ArenaPlan& plan,
-    const std::function<size_t(TensorId tensor)>& storage_of);
+/// steps and storages of `plan` are set.
+[[nodiscard]] std::vector<Following> FindFollowing(const Graph& graph, const Locations& locations,
+                                                   const ArenaPlan& plan);
 
 }  // namespace tenon::converter

@@ -45,6 +45,16 @@ int64_t StatedLimit(const Error& error) {
   return 0;
 }
 
+/// The number before "bytes of tensors and workspace are alive".
+int64_t StatedAlive(const Error& error) {
+  for (const std::string& detail : error.details) {
+    if (detail.find("most is needed while") == 0) {
+      return std::stoll(detail.substr(detail.find(": ") + 2));
+    }
+  }
+  return 0;
+}
+
 TEST_CASE("Fit: a chain over the limit is cut into patches that give the same bits") {
   const Graph graph = Parsed(kChain);
   const int64_t whole = UnlimitedArena(graph);
@@ -81,11 +91,18 @@ TEST_CASE("Fit: what a refusal calls alive counts an output in the place of its 
   options.split.allowed = false;
   const auto refused = ConvertGraph(graph, options);
   REQUIRE_FALSE(refused.ok());
-  int64_t alive = 0;
-  for (const std::string& detail : refused.error().details) {
-    if (detail.find("most is needed while") != 0) continue;
-    alive = std::stoll(detail.substr(detail.find(": ") + 2));
-  }
+  const int64_t alive = StatedAlive(refused.error());
+  CHECK(alive > 0);
+  CHECK(alive <= StatedLimit(refused.error()));
+}
+
+TEST_CASE("Fit: what a refusal calls alive counts bytes once that an output has taken over") {
+  const Graph graph = Parsed(kChain);
+  ConvertOptions options = Portable(1000);
+  options.board.architecture = "cortex-m";
+  const auto refused = ConvertGraph(graph, options);
+  REQUIRE_FALSE(refused.ok());
+  const int64_t alive = StatedAlive(refused.error());
   CHECK(alive > 0);
   CHECK(alive <= StatedLimit(refused.error()));
 }

@@ -1,24 +1,34 @@
 #include "converter/layout/following.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 
+#include "converter/layout/storage_uses.hpp"
 #include "tests/unit/converter/layout/memory_testing.hpp"
 
 namespace tenon::converter {
 namespace {
 
-/// Four parts of 256 bytes of `from` make as many of `to`; each reads `more` elements besides.
-std::string Parts(const std::string& from, const std::string& to, int more = 0) {
+/// Elements of which each part is made, those of it, and the name of a constant of as many.
+struct Sizes {
+  int from = 64;
+  int to = 64;
+  const char* constant = "k";
+};
+
+/// Four parts of `from` make as many of `to`; each reads `more` elements besides.
+std::string Parts(const std::string& from, const std::string& to, int more = 0,
+                  const Sizes& sizes = {}) {
   std::string text;
   std::string all;
   for (int i = 0; i < 4; ++i) {
     const std::string part = to + std::to_string(i);
-    const int size = i < 3 ? 64 + more : 64;
-    text += "%" + part + "s = slice(%" + from + ") {begins=[" + std::to_string(64 * i) +
+    const int size = i < 3 ? sizes.from + more : sizes.from;
+    text += "%" + part + "s = slice(%" + from + ") {begins=[" + std::to_string(sizes.from * i) +
             "], sizes=[" + std::to_string(size) + "], steps=[1]}\n";
     text += "%" + part + "m = reduce(%" + part + "s) {function=max, axes_mask=1}\n";
-    text += "%" + part + " = binary(%k, %" + part + "m)\n";
+    text += "%" + part + " = binary(%" + sizes.constant + ", %" + part + "m)\n";
     all += (i > 0 ? ", %" : "%") + part;
   }
   return text + "%" + to + " = concat(" + all + ")\n";
@@ -88,6 +98,65 @@ TEST_CASE("PlanArena: what takes over the bytes of a pair is in no other pair's 
   REQUIRE(taken.offset == Of(located, plan, "a").offset);
   for (const char* const name : {"s", "c"}) {
     CHECK(std::abs(Of(located, plan, name).offset - taken.offset) >= 1024);
+  }
+}
+
+TEST_CASE("PlanArena: what an op reads and writes in one step does not lie on each other") {
+  std::string text;
+  for (int i = 0; i < 4; ++i) {
+    const std::string part = std::to_string(i);
+    text += "%s" + part + " = slice(%x) {begins=[" + std::to_string(64 * i) +
+            "], sizes=[64], steps=[1]}\n%a" + part + " = binary(%k, %s" + part + ")\n";
+  }
+  const Located located = Locate(Whole(text + "%a = concat(%a0, %a1, %a2, %a3)\n", "a"));
+  const ArenaPlan plan = Plan(located, true);
+  CHECK(plan.bytes < 2048);
+  CHECK(Of(located, plan, "x").offset == Of(located, plan, "a").offset + 256);
+}
+
+TEST_CASE("PlanArena: of three that follow each other each pair keeps its distance") {
+  // Of each 256 bytes of x 160 of a are made, and of those 256 of b.
+  const Located located = Locate(
+      "graph g\ninput %x: f32[256]\nconst %k: f32[40] = splat(2)\nconst %l: f32[64] = splat(2)\n" +
+      Parts("x", "a", 0, {64, 40, "k"}) + Parts("a", "b", 0, {40, 64, "l"}) +
+      "%y = reduce(%b) {function=sum, axes_mask=1}\noutput %y\n");
+  const ArenaPlan plan = Plan(located, true);
+  CHECK(plan.bytes < Plan(located, false).bytes);
+  // b has written 768 bytes when the last part of a, from 480 on, has yet to be read.
+  CHECK(Of(located, plan, "a").offset - Of(located, plan, "b").offset >= 768 - 480);
+  // a has written 160 bytes when what lies from 256 on of x has yet to be read.
+  const int64_t in_front = Of(located, plan, "a").offset - Of(located, plan, "x").offset;
+  CHECK(in_front <= 256 - 160);
+  CHECK(in_front > 0);
+}
+
+TEST_CASE("PlanArena: nothing follows where ops start together, or a run leaves a state") {
+  const Located located = Locate(Whole(Parts("x", "a"), "a"));
+  ArenaOptions options;
+  options.groups.emplace_back();
+  for (const OpId id : Plan(located, false).steps) options.groups[0].push_back(id);
+  const int64_t apart = PlanArena(located.graph, located.locations, options).bytes;
+  options.follow = true;
+  CHECK(PlanArena(located.graph, located.locations, options).bytes == apart);
+
+  const Located state = Locate("graph g\ninput %x: f32[256]\nconst %k: f32[64] = splat(2)\n" +
+                               Parts("x", "a") + "output %a\nstate \"x\" = \"a\"\n");
+  CHECK(Plan(state, true).bytes == Plan(state, false).bytes);
+}
+
+TEST_CASE("TakenBytes: bytes on which several storages lie count once") {
+  const Located located = Locate(Whole(Parts("x", "a"), "a"));
+  const auto most = [](const ArenaPlan& plan, const auto& counts) {
+    const std::vector<int64_t> taken = TakenBytes(plan, /*alignment=*/1, counts);
+    return *std::max_element(taken.begin(), taken.end());
+  };
+  const auto all = [](const PlannedStorage&) { return true; };
+  for (const bool follow : {false, true}) {
+    const ArenaPlan plan = Plan(located, follow);
+    CHECK(most(plan, all) == plan.bytes);
+    const TensorId x = located.Id("x");
+    const auto others = [x](const PlannedStorage& storage) { return storage.root != x; };
+    CHECK(most(plan, others) == 1024 + 4);
   }
 }
 
