@@ -39,14 +39,35 @@ const std::vector<TensorId>* TermsOf(const Graph& graph, TensorId id, BinaryFunc
   return OperandsOf(graph, graph.tensor(id).producer, function);
 }
 
-/// x, if the tensor is its mean along the last axis, kept as an axis of one element.
+/// The tensor before reshapes: what there is one of for each row (its mean, say) is often computed
+/// without the last axis, which a reshape gives back.
+TensorId BeforeReshapes(const Graph& graph, TensorId id) {
+  while (const Op* reshape = ProducerOf(graph, id, OpKind::kReshape)) id = reshape->inputs[0];
+  return id;
+}
+
+/// True for one element for each row of x, shaped so that binary ops take it for the whole row.
+bool IsColumn(const Graph& graph, TensorId id, TensorId x) {
+  Shape column = graph.tensor(x).shape;
+  column[column.rank - 1] = 1;
+  return graph.tensor(id).shape == column;
+}
+
+/// True if the axes are the last one and others of one element.
+bool IsLastAxis(int32_t axes_mask, const Shape& shape) {
+  for (int32_t axis = 0; axis + 1 < shape.rank; ++axis) {
+    if ((axes_mask >> axis & 1) != 0 && shape[axis] != 1) return false;
+  }
+  return shape.rank > 0 && (axes_mask >> (shape.rank - 1) & 1) != 0;
+}
+
+/// x, if the tensor is its mean along the last axis, of which one element may be kept.
 TensorId MeanArgument(const Graph& graph, TensorId id) {
-  const Op* reduce = ProducerOf(graph, id, OpKind::kReduce);
+  const Op* reduce = ProducerOf(graph, BeforeReshapes(graph, id), OpKind::kReduce);
   if (reduce == nullptr) return kNone;
   const auto attributes = reduce->attributes.As<ReduceAttributes>();
-  const int32_t rank = graph.tensor(reduce->inputs[0]).shape.rank;
-  const bool is_mean = attributes.function == ReduceFunction::kMean && rank > 0 &&
-                       attributes.axes_mask == 1 << (rank - 1) && attributes.keep_dims != 0;
+  const bool is_mean = attributes.function == ReduceFunction::kMean &&
+                       IsLastAxis(attributes.axes_mask, graph.tensor(reduce->inputs[0]).shape);
   return is_mean ? reduce->inputs[0] : kNone;
 }
 
@@ -62,7 +83,7 @@ TensorId SquareArgument(const Graph& graph, TensorId id) {
 }
 
 TensorId ArgumentOf(const Graph& graph, TensorId id, UnaryFunction function) {
-  const Op* unary = ProducerOf(graph, id, OpKind::kUnary);
+  const Op* unary = ProducerOf(graph, BeforeReshapes(graph, id), OpKind::kUnary);
   const bool is_it =
       unary != nullptr && unary->attributes.As<UnaryAttributes>().function == function;
   return is_it ? unary->inputs[0] : kNone;
@@ -77,6 +98,7 @@ std::optional<Deviation> MatchDeviation(const Graph& graph, TensorId id) {
   TensorId sum = ArgumentOf(graph, id, UnaryFunction::kSqrt);
   if (sum == kNone) return std::nullopt;
   Deviation deviation;
+  sum = BeforeReshapes(graph, sum);
   if (const auto* terms = TermsOf(graph, sum, BinaryFunction::kAdd)) {
     for (size_t i = 0; i < 2; ++i) {
       const auto epsilon = ScalarValue(graph, (*terms)[i]);
@@ -98,6 +120,7 @@ TensorId CentredArgument(const Graph& graph, TensorId v, bool* is_centred) {
   *is_centred = false;
   const auto* terms = TermsOf(graph, v, BinaryFunction::kSub);
   if (terms == nullptr || MeanArgument(graph, (*terms)[1]) != (*terms)[0]) return v;
+  if (!IsColumn(graph, (*terms)[1], (*terms)[0])) return v;
   *is_centred = true;
   return (*terms)[0];
 }
@@ -131,6 +154,7 @@ std::optional<Match> MatchOf(const Graph& graph, OpId last, TensorId v,
 /// v / deviation, or v times its reciprocal.
 std::optional<Match> MatchQuotient(const Graph& graph, OpId id) {
   if (const auto* div = OperandsOf(graph, id, BinaryFunction::kDiv)) {
+    if (!IsColumn(graph, (*div)[1], (*div)[0])) return std::nullopt;
     const auto deviation = MatchDeviation(graph, (*div)[1]);
     return deviation ? MatchOf(graph, id, (*div)[0], *deviation) : std::nullopt;
   }
@@ -138,7 +162,7 @@ std::optional<Match> MatchQuotient(const Graph& graph, OpId id) {
   if (mul == nullptr) return std::nullopt;
   for (size_t i = 0; i < 2; ++i) {
     const TensorId root = ArgumentOf(graph, (*mul)[i], UnaryFunction::kReciprocal);
-    if (root == kNone) continue;
+    if (root == kNone || !IsColumn(graph, (*mul)[i], (*mul)[1 - i])) continue;
     const auto deviation = MatchDeviation(graph, root);
     if (deviation) return MatchOf(graph, id, (*mul)[1 - i], *deviation);
   }
@@ -162,12 +186,13 @@ void TakeScaleAndBias(const Graph& graph, Match& match) {
   take(BinaryFunction::kAdd, &match.bias);
 }
 
-/// The other factor, if the tensor is a product with g; else kNone.
+/// The other factor, if the tensor is a product with g; else kNone. Reshapes of g are g.
 TensorId FactorBeside(const Graph& graph, TensorId id, TensorId g) {
   const auto* factors = TermsOf(graph, id, BinaryFunction::kMul);
   if (factors == nullptr) return kNone;
-  if ((*factors)[0] == g) return (*factors)[1];
-  return (*factors)[1] == g ? (*factors)[0] : kNone;
+  const TensorId wanted = BeforeReshapes(graph, g);
+  if (BeforeReshapes(graph, (*factors)[0]) == wanted) return (*factors)[1];
+  return BeforeReshapes(graph, (*factors)[1]) == wanted ? (*factors)[0] : kNone;
 }
 
 struct Shift {
@@ -177,6 +202,7 @@ struct Shift {
 
 /// bias - mean g, or bias + (-mean) g.
 std::optional<Shift> MatchShift(const Graph& graph, TensorId id, TensorId g) {
+  id = BeforeReshapes(graph, id);
   if (const auto* terms = TermsOf(graph, id, BinaryFunction::kSub)) {
     const TensorId mean = FactorBeside(graph, (*terms)[1], g);
     return mean == kNone ? std::nullopt : std::optional<Shift>({mean, (*terms)[0]});
@@ -192,17 +218,36 @@ std::optional<Shift> MatchShift(const Graph& graph, TensorId id, TensorId g) {
   return std::nullopt;
 }
 
-/// scale / deviation, as the product with its reciprocal.
-std::optional<std::pair<Deviation, TensorId>> MatchGain(const Graph& graph, TensorId g) {
+struct Gain {
+  Deviation deviation;
+  TensorId scale = kNone;  ///< kNone: 1
+};
+
+/// 1 / deviation as a column of x, or its product with a scale.
+std::optional<Gain> MatchGain(const Graph& graph, TensorId g, TensorId x) {
+  const auto reciprocal = [&](TensorId id) {
+    const TensorId root = ArgumentOf(graph, id, UnaryFunction::kReciprocal);
+    return root == kNone || !IsColumn(graph, id, x) ? std::nullopt : MatchDeviation(graph, root);
+  };
+  if (const auto deviation = reciprocal(g)) return Gain{*deviation, kNone};
   const auto* factors = TermsOf(graph, g, BinaryFunction::kMul);
   if (factors == nullptr) return std::nullopt;
   for (size_t i = 0; i < 2; ++i) {
-    const TensorId root = ArgumentOf(graph, (*factors)[i], UnaryFunction::kReciprocal);
-    if (root == kNone) continue;
-    const auto deviation = MatchDeviation(graph, root);
-    if (deviation) return std::make_pair(*deviation, (*factors)[1 - i]);
+    const auto deviation = reciprocal((*factors)[i]);
+    if (deviation) return Gain{*deviation, (*factors)[1 - i]};
   }
   return std::nullopt;
+}
+
+/// True if what the gain scales by and the shift adds can be a normalisation's parameters.
+bool AreParameters(const Graph& graph, const Gain& gain, const Shift& shift, TensorId shift_id,
+                   TensorId x) {
+  // Without a scale the shift is one number for each row, which stands for no bias.
+  if (gain.scale == kNone) {
+    return ScalarValue(graph, shift.bias) == 0.0 && IsColumn(graph, shift_id, x);
+  }
+  return IsColumn(graph, shift.mean, x) && IsRowParameter(graph, gain.scale, x) &&
+         IsRowParameter(graph, shift.bias, x);
 }
 
 /// x g + shift with g = scale / deviation.
@@ -210,20 +255,21 @@ std::optional<Match> MatchTerms(const Graph& graph, OpId id, TensorId x, TensorI
                                 TensorId shift_id) {
   const auto shift = MatchShift(graph, shift_id, g);
   if (!shift || MeanArgument(graph, shift->mean) != x) return std::nullopt;
-  const auto gain = MatchGain(graph, g);
-  if (!gain) return std::nullopt;
-  const auto& [deviation, scale] = *gain;
-  if (!IsRowParameter(graph, scale, x) || !IsRowParameter(graph, shift->bias, x)) {
-    return std::nullopt;
-  }
-  auto match = MatchOf(graph, id, deviation.of, deviation);
+  const auto gain = MatchGain(graph, g, x);
+  if (!gain || !AreParameters(graph, *gain, *shift, shift_id, x)) return std::nullopt;
+  auto match = MatchOf(graph, id, gain->deviation.of, gain->deviation);
   if (!match || match->x != x || match->attributes.rms != 0) return std::nullopt;
-  match->scale = scale;
-  match->bias = shift->bias;
+  if (gain->scale == kNone) {
+    TakeScaleAndBias(graph, *match);
+  } else {
+    match->scale = gain->scale;
+    match->bias = shift->bias;
+  }
   return match;
 }
 
-/// x g + (bias - mean g) with g = scale / deviation, as TensorFlow and Keras write it.
+/// x g + (bias - mean g) with g = scale / deviation, as TensorFlow and Keras write it, or without
+/// scale and bias, as LiteRT Torch does.
 std::optional<Match> MatchFactored(const Graph& graph, OpId id) {
   const auto* sum = OperandsOf(graph, id, BinaryFunction::kAdd);
   if (sum == nullptr) return std::nullopt;

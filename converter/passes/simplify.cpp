@@ -1,4 +1,5 @@
 #include "converter/ir/rewrite.hpp"
+#include "converter/passes/move_transposes.hpp"
 #include "converter/passes/passes.hpp"
 
 namespace tenon::converter {
@@ -26,6 +27,12 @@ bool PadsNothing(const PadAttributes& pad) {
          std::all_of(pad.ends, pad.ends + pad.rank, zero);
 }
 
+/// Every position shows the element of its own number, whatever is between them.
+bool ResizesNothing(const ResizeAttributes& resize) {
+  return std::all_of(resize.scales, resize.scales + resize.rank,
+                     [](float scale) { return scale == 1.0F; });
+}
+
 bool IsIdentity(const Graph& graph, const Op& op) {
   const Tensor& x = graph.tensor(op.inputs.front());
   const Tensor& y = graph.tensor(op.outputs.front());
@@ -47,6 +54,8 @@ bool IsIdentity(const Graph& graph, const Op& op) {
       return PadsNothing(op.attributes.As<PadAttributes>());
     case OpKind::kConcat:
       return op.inputs.size() == 1;
+    case OpKind::kResize:
+      return x.shape == y.shape && ResizesNothing(op.attributes.As<ResizeAttributes>());
     default:
       return false;
   }
@@ -175,6 +184,8 @@ int Sweep(Graph& graph, bool log, PassReport& report) {
       continue;
     }
     if (TryTransposeToReshape(graph, id)) ++changed;
+    if (TryTransposeBeforePad(graph, id)) ++changed;
+    if (TryTransposeSmallerDimensions(graph, id)) ++changed;
     if (TryJoin(graph, id, log, report)) ++changed;
   }
   return changed;
@@ -183,7 +194,8 @@ int Sweep(Graph& graph, bool log, PassReport& report) {
 }  // namespace
 
 Status Simplify(Graph& graph, PassContext& context) {
-  // Each change removes an op, shortens a chain or turns a transpose into a reshape: this ends.
+  // Each change removes an op, shortens a chain, turns a transpose into a reshape, lets it move
+  // more dimensions, or takes it before a pad: this ends.
   while (const int changed = Sweep(graph, /*log=*/false, context.report))
     context.report.changed += changed;
   Sweep(graph, /*log=*/true, context.report);

@@ -1,8 +1,9 @@
 // Attends by register tiles: the scores of a few queries stay in the first-level cache, between the
 // product that makes them and the one that reads them.
 //
-// Keys and values are packed first, those of every batch, to groups of columns as the tiles read
-// them. Queries are taken in blocks of a size that the number of threads has no part in.
+// Keys and values are packed first to groups of columns as the tiles read them: those of one batch
+// just before its queries are taken, or those of all where there are fewer batches than threads.
+// Queries are taken in blocks of a size that the number of threads has no part in.
 #include "backends/cpu/caps/f32_caps.hpp"
 #include "backends/cpu/kernels/f32/choose_routines.hpp"
 #include "backends/cpu/kernels/f32/kernels.hpp"
@@ -34,6 +35,56 @@ Matrix MatrixOf(const OpCall& op, int input, int batch) {
           BroadcastStride(operand, 2, 0), BroadcastStride(operand, 2, 1)};
 }
 
+using Four = float __attribute__((vector_size(16), aligned(4)));
+using FourIndices = int32_t __attribute__((vector_size(16)));
+
+/// Stores four columns of four neighbours each, `column_step` apart, as four rows of `width`.
+void TransposeFour(const float* from, int64_t column_step, float scale, float* to, int width) {
+  Four columns[4];
+  for (int c = 0; c < 4; ++c) {
+    columns[c] = *reinterpret_cast<const Four*>(from + c * column_step) * scale;
+  }
+  const Four low[2] = {__builtin_shuffle(columns[0], columns[1], FourIndices{0, 4, 1, 5}),
+                       __builtin_shuffle(columns[2], columns[3], FourIndices{0, 4, 1, 5})};
+  const Four high[2] = {__builtin_shuffle(columns[0], columns[1], FourIndices{2, 6, 3, 7}),
+                        __builtin_shuffle(columns[2], columns[3], FourIndices{2, 6, 3, 7})};
+  const Four rows[4] = {__builtin_shuffle(low[0], low[1], FourIndices{0, 1, 4, 5}),
+                        __builtin_shuffle(low[0], low[1], FourIndices{2, 3, 6, 7}),
+                        __builtin_shuffle(high[0], high[1], FourIndices{0, 1, 4, 5}),
+                        __builtin_shuffle(high[0], high[1], FourIndices{2, 3, 6, 7})};
+  for (int k = 0; k < 4; ++k) *reinterpret_cast<Four*>(to + k * width) = rows[k];
+}
+
+/// Packs rows [depth] of `count` columns, times `scale`, `width` floats apart, the rest zeros.
+void PackGroup(const Matrix& matrix, int depth, int count, int width, float scale, float* packed) {
+  int k = 0;
+  if (matrix.row_step == 1) {  // columns of neighbours
+    for (; k + 4 <= depth; k += 4) {
+      const float* from = matrix.data + k;
+      float* to = packed + k * width;
+      int c = 0;
+      for (; c + 4 <= count; c += 4) {
+        TransposeFour(from + c * matrix.column_step, matrix.column_step, scale, to + c, width);
+      }
+      for (; c < width; ++c) {
+        for (int i = 0; i < 4; ++i) {
+          to[i * width + c] = c < count ? from[c * matrix.column_step + i] * scale : 0.0F;
+        }
+      }
+    }
+  }
+  for (; k < depth; ++k) {
+    const float* from = matrix.data + k * matrix.row_step;
+    float* to = packed + k * width;
+    if (matrix.column_step == 1) {
+      for (int c = 0; c < count; ++c) to[c] = from[c] * scale;
+    } else {
+      for (int c = 0; c < count; ++c) to[c] = from[c * matrix.column_step] * scale;
+    }
+    for (int c = count; c < width; ++c) to[c] = 0.0F;
+  }
+}
+
 /// Packs rows [depth] of `columns` columns, times `scale`: group after group of `most_width`
 /// columns, the last rounded up with zeros.
 void PackColumns(const Matrix& matrix, int depth, int columns, int most_width, float scale,
@@ -41,12 +92,10 @@ void PackColumns(const Matrix& matrix, int depth, int columns, int most_width, f
   for (int first = 0; first < columns; first += most_width) {
     const int count = columns - first < most_width ? columns - first : most_width;
     const int width = RoundUp(count, kWidthStep);
-    for (int k = 0; k < depth; ++k) {
-      const float* from = matrix.data + k * matrix.row_step + first * matrix.column_step;
-      for (int c = 0; c < count; ++c) packed[c] = from[c * matrix.column_step] * scale;
-      for (int c = count; c < width; ++c) packed[c] = 0.0F;
-      packed += width;
-    }
+    const Matrix group = {matrix.data + first * matrix.column_step, matrix.row_step,
+                          matrix.column_step};
+    PackGroup(group, depth, count, width, scale, packed);
+    packed += int64_t{depth} * width;
   }
 }
 
@@ -57,7 +106,8 @@ struct Product {
   int64_t x_step;
   int rows;
   int depth;
-  const float* packed;
+  const float* weights;
+  int64_t weight_step;  ///< between rows; 0: packed, group after group
   int columns;
 
   [[nodiscard]] int GroupColumns(int first) const {
@@ -78,13 +128,13 @@ struct Product {
     const float* pixels[kMostPixels];
     TileCall call = {};
     call.rows = pixels;
-    call.weights = packed + int64_t{first} * depth;
+    call.weights = weights + (weight_step == 0 ? int64_t{first} * depth : first);
     call.bias = kZeros;
     call.taps = 1;
     call.depth = depth;
     call.width = RoundUp(GroupColumns(first), kWidthStep);
     call.channels = pads ? call.width : GroupColumns(first);
-    call.weight_step = call.width;
+    call.weight_step = weight_step == 0 ? call.width : weight_step;
     call.y_step = y_step;
     call.low = -__builtin_inff();
     call.high = __builtin_inff();
@@ -104,7 +154,7 @@ struct Product {
 struct Attention {
   const OpCall& op;
   const Routines& routines;
-  float* packed;  ///< the keys of every batch, then the values of every batch
+  float* packed;  ///< in every slot the keys of one batch, then its values
   int batches = 0;
   int queries = 0;
   int depth = 0;
@@ -116,38 +166,42 @@ struct Attention {
   int64_t value_floats = 0;
 
   [[nodiscard]] int Blocks() const { return (queries + block - 1) / block; }
-  [[nodiscard]] float* Keys(int batch) const { return packed + batch * key_floats; }
-  [[nodiscard]] float* Values(int batch) const {
-    return packed + batches * key_floats + batch * value_floats;
+  [[nodiscard]] float* Keys(int slot) const { return packed + slot * (key_floats + value_floats); }
+  [[nodiscard]] float* Values(int slot) const { return Keys(slot) + key_floats; }
+
+  /// Values that few tiles read, and whose rows end with whole vectors, are read where they are.
+  [[nodiscard]] bool ReadsValuesInPlace(const Matrix& v) const {
+    return Blocks() == 1 && v.column_step == 1 && columns % kWidthStep == 0;
   }
 
-  void Pack(int batch) const {
+  void Pack(int batch, int slot) const {
     const auto& attributes = op.AttributesAs<AttentionAttributes>();
     Matrix k = MatrixOf(op, In::kK, batch);
     if (attributes.transpose_k == 0) k = {k.data, k.column_step, k.row_step};
-    PackColumns(k, depth, keys, routines.tile_width, attributes.scale, Keys(batch));
-    PackColumns(MatrixOf(op, In::kV, batch), keys, columns, routines.tile_width, 1.0F,
-                Values(batch));
+    PackColumns(k, depth, keys, routines.tile_width, attributes.scale, Keys(slot));
+    const Matrix v = MatrixOf(op, In::kV, batch);
+    if (ReadsValuesInPlace(v)) return;
+    PackColumns(v, keys, columns, routines.tile_width, 1.0F, Values(slot));
   }
 
-  void Run(int batch, int first) const {
+  void Run(int batch, int first, int slot) const {
     float scores[kMostScores];
     const int rows = queries - first < block ? queries - first : block;
-    Score(batch, first, rows, scores);
+    Score(batch, first, rows, slot, scores);
     SoftmaxCall softmax = {};
     softmax.x = softmax.y = scores;
     softmax.x_step = softmax.y_step = padded_keys;
     softmax.rows = rows;
     softmax.count = keys;
     routines.softmax(softmax);
-    Weigh(batch, first, rows, scores);
+    Weigh(batch, first, rows, slot, scores);
   }
 
  private:
-  void Score(int batch, int first, int rows, float* scores) const {
+  void Score(int batch, int first, int rows, int slot, float* scores) const {
     const Matrix q = MatrixOf(op, In::kQ, batch);
-    Product product = {routines, q.data + first * q.row_step, q.row_step, rows, depth, Keys(batch),
-                       keys};
+    Product product = {
+        routines, q.data + first * q.row_step, q.row_step, rows, depth, Keys(slot), 0, keys};
     if (depth == 1 || q.column_step == 1) {
       product.Run(scores, padded_keys, /*pads=*/true);
     } else {
@@ -181,12 +235,17 @@ struct Attention {
     }
   }
 
-  void Weigh(int batch, int first, int rows, const float* scores) const {
+  void Weigh(int batch, int first, int rows, int slot, const float* scores) const {
     const TensorView& y = op.Output();
     const int64_t row_step = y.strides[y.rank - 2];
     const int64_t column_step = y.strides[y.rank - 1];
     float* to = y.As<float>() + portable::BatchOffset(batch, y, y) + first * row_step;
-    const Product product = {routines, scores, padded_keys, rows, keys, Values(batch), columns};
+    Product product = {routines, scores, padded_keys, rows, keys, Values(slot), 0, columns};
+    const Matrix v = MatrixOf(op, In::kV, batch);
+    if (ReadsValuesInPlace(v)) {
+      product.weights = v.data;
+      product.weight_step = v.row_step;
+    }
     if (columns == 1 || column_step == 1) {
       product.Run(to, row_step, /*pads=*/false);
     } else {
@@ -219,6 +278,13 @@ int BlockOf(const Routines& routines, int padded_keys) {
   int tiles = kMostScores / (routines.tile_pixels * padded_keys);
   if (tiles > kMostTiles) tiles = kMostTiles;
   return tiles * routines.tile_pixels;
+}
+
+/// True if threads that take whole batches are busy about equally long.
+bool HasBatchesForAll(int batches, const ParallelRunner* parallel) {
+  constexpr int kMany = 4;
+  const int threads = parallel == nullptr ? 1 : parallel->threads;
+  return batches % threads == 0 || batches >= kMany * threads;
 }
 
 Attention AttentionOf(const OpCall& op, const Routines& routines, void* workspace) {
@@ -254,13 +320,24 @@ Status AttentionRun(const KernelCall& call) {
   const int64_t work = int64_t{attention.batches} * attention.queries * attention.keys *
                        (attention.depth + attention.columns);
   const ParallelRunner* parallel = work < kSmallWork ? nullptr : call.parallel;
-  ParallelFor(parallel, attention.batches, [&](int begin, int end) {
-    for (int batch = begin; batch < end; ++batch) attention.Pack(batch);
-  });
   const int blocks = attention.Blocks();
+  if (HasBatchesForAll(attention.batches, parallel)) {
+    ParallelFor(parallel, attention.batches, [&](int begin, int end) {
+      for (int batch = begin; batch < end; ++batch) {
+        // What has just been packed is still in the nearest caches.
+        attention.Pack(batch, begin);
+        for (int i = 0; i < blocks; ++i) attention.Run(batch, i * attention.block, begin);
+      }
+    });
+    return OkStatus();
+  }
+  ParallelFor(parallel, attention.batches, [&](int begin, int end) {
+    for (int batch = begin; batch < end; ++batch) attention.Pack(batch, batch);
+  });
   ParallelFor(parallel, attention.batches * blocks, [&](int begin, int end) {
     for (int item = begin; item < end; ++item) {
-      attention.Run(item / blocks, item % blocks * attention.block);
+      const int batch = item / blocks;
+      attention.Run(batch, item % blocks * attention.block, batch);
     }
   });
   return OkStatus();

@@ -28,6 +28,8 @@ struct Pooling {
   int out_width;
   int parts;  ///< that the channels are cut into
   bool include_padding;
+  bool by_rows;     ///< see RowMaxima
+  bool whole_rows;  ///< windows are one pixel wide, each row of x gives a row of y
 };
 
 Pooling PoolingOf(const OpCall& op, PoolRoutine routine) {
@@ -45,9 +47,113 @@ Pooling PoolingOf(const OpCall& op, PoolRoutine routine) {
   pooling.out_width = y.dims[3];
   const bool few = int64_t{y.dims[0]} * y.dims[2] < kFewRows;
   pooling.parts = few ? (y.dims[1] + kPartChannels - 1) / kPartChannels : 1;
+  const PoolAxis& horizontal = pooling.axes[1];
+  pooling.by_rows = false;
+  pooling.whole_rows = pooling.parts == 1 && horizontal.kernel == 1 && horizontal.stride == 1 &&
+                       pooling.out_width == horizontal.input && horizontal.pad_begin == 0 &&
+                       pooling.x_strides.pixel == pooling.channels &&
+                       pooling.y_strides.pixel == pooling.channels;
   pooling.include_padding = op.AttributesAs<PoolAttributes>().count_include_pad != 0;
   return pooling;
 }
+
+/// Maxima of images of so few channels that one pixel fills no vector: the elements of a whole row
+/// are the lanes. The maxima of columns come first, those of neighbours in what these leave next.
+class RowMaxima {
+ public:
+  static constexpr int kMostChannels = 3;
+
+  [[nodiscard]] static bool Suits(const Pooling& pooling) {
+    const int64_t window = (pooling.axes[1].kernel - 1) * pooling.axes[1].dilation + 1;
+    return pooling.channels <= kMostChannels && pooling.x_strides.pixel == pooling.channels &&
+           pooling.y_strides.pixel == pooling.channels && window <= kMostPixels / 2;
+  }
+
+  RowMaxima(const Pooling& pooling, int item) : pooling_(pooling), axis_(pooling.axes[1]) {
+    const int row = item % pooling.out_height;
+    const int image = item / pooling.out_height;
+    rows_ = WindowOf(pooling.axes[0], row);
+    x_ = pooling.x + image * pooling.x_strides.image + rows_.first * pooling.x_strides.row;
+    y_ = pooling.y + image * pooling.y_strides.image + row * pooling.y_strides.row;
+  }
+
+  void Run() {
+    int end = 0;
+    for (int column = 0; column < pooling_.out_width; column = end) {
+      // No tap of this window or of one behind it lies before here.
+      first_ = column * axis_.stride - axis_.pad_begin;
+      if (first_ < 0) first_ = 0;
+      int64_t pixels = 0;
+      for (end = column; end < pooling_.out_width; ++end) {
+        const Window window = WindowOf(axis_, end);
+        const int64_t needed = window.first + (window.taps - 1) * axis_.dilation + 1 - first_;
+        if (window.taps == 0) continue;
+        if (needed > kMostPixels) break;
+        if (needed > pixels) pixels = needed;
+      }
+      if (pixels > 0) Vertical(first_, pixels, columns_);
+      Horizontal(column, end);
+    }
+  }
+
+ private:
+  static constexpr int kMostPixels = 512;
+
+  void Vertical(int64_t pixel, int64_t pixels, float* to) const {
+    PoolCall call = {};
+    call.x = x_ + pixel * pooling_.channels;
+    call.y = to;
+    call.row_step = pooling_.axes[0].dilation * pooling_.x_strides.row;
+    call.rows = rows_.taps;
+    call.columns = 1;
+    call.channels = static_cast<int>(pixels) * pooling_.channels;
+    pooling_.routine(call);
+  }
+
+  void Horizontal(int column, int end) const {
+    const int channels = pooling_.channels;
+    while (column < end) {
+      const Window window = WindowOf(axis_, column);
+      const float* x = columns_ + (window.first - first_) * channels;
+      float* y = y_ + int64_t{column} * channels;
+      int same = 1;
+      if (axis_.stride == 1 && window.taps == axis_.kernel) {
+        while (column + same < end && WindowOf(axis_, column + same).taps == window.taps) ++same;
+        PoolCall call = {};
+        call.x = x;
+        call.y = y;
+        call.row_step = axis_.dilation * channels;
+        call.rows = window.taps;
+        call.columns = 1;
+        call.channels = same * channels;
+        pooling_.routine(call);
+      } else {
+        for (int c = 0; c < channels; ++c) y[c] = LargestOf(x + c, window.taps);
+      }
+      column += same;
+    }
+  }
+
+  /// NaN is larger than every number, as in the routine.
+  [[nodiscard]] float LargestOf(const float* x, int taps) const {
+    const int64_t step = axis_.dilation * pooling_.channels;
+    float best = -__builtin_inff();
+    for (int j = 0; j < taps; ++j) {
+      const float value = x[j * step];
+      if (value > best || value != value) best = value;
+      if (best != best) return best;
+    }
+    return best;
+  }
+
+  const Pooling& pooling_;
+  const PoolAxis& axis_;
+  Window rows_ = {};
+  const float* x_ = nullptr;
+  float* y_ = nullptr;
+  int64_t first_ = 0;  ///< the pixel that `columns_` begins with
+  float columns_[kMostPixels * kMostChannels];
+};
 
 void RunItem(const Pooling& pooling, int item) {
   const int part = item % pooling.parts;
@@ -67,6 +173,13 @@ void RunItem(const Pooling& pooling, int item) {
   call.column_step = horizontal.dilation * from.pixel;
   call.rows = rows.taps;
   call.channels = pooling.parts == 1 || left < kPartChannels ? left : kPartChannels;
+  if (pooling.whole_rows) {
+    call.x = x;
+    call.columns = 1;
+    call.channels = pooling.out_width * pooling.channels;
+    call.divisor = static_cast<float>(counted_rows);
+    return pooling.routine(call);
+  }
   for (int column = 0; column < pooling.out_width; ++column) {
     const Window columns = WindowOf(horizontal, column);
     call.x = x + columns.first * from.pixel;
@@ -83,8 +196,9 @@ Status PoolCheck(const KernelSetup& setup) {
   return CheckDenseChannels(setup.op);
 }
 
-Status PoolRun(const KernelCall& call, PoolRoutine routine) {
-  const Pooling pooling = PoolingOf(call.op, routine);
+Status PoolRun(const KernelCall& call, PoolRoutine routine, bool is_max) {
+  Pooling pooling = PoolingOf(call.op, routine);
+  pooling.by_rows = is_max && !pooling.whole_rows && RowMaxima::Suits(pooling);
   const TensorView& y = call.op.Output();
   int64_t work = y.Elements();
   for (const PoolAxis& axis : pooling.axes) {
@@ -92,7 +206,13 @@ Status PoolRun(const KernelCall& call, PoolRoutine routine) {
   }
   ParallelFor(work < kSmallWork ? nullptr : call.parallel,
               y.dims[0] * pooling.out_height * pooling.parts, [&](int begin, int end) {
-                for (int item = begin; item < end; ++item) RunItem(pooling, item);
+                for (int item = begin; item < end; ++item) {
+                  if (pooling.by_rows) {
+                    RowMaxima(pooling, item).Run();
+                  } else {
+                    RunItem(pooling, item);
+                  }
+                }
               });
   return OkStatus();
 }
@@ -107,13 +227,13 @@ Status OpenRoutines(const KernelSetup&, void*, void** state) {
 Status MaxPoolCheck(const KernelSetup& setup) { return PoolCheck(setup); }
 
 Status MaxPoolRun(const KernelCall& call) {
-  return PoolRun(call, static_cast<const Routines*>(call.state)->max_pool);
+  return PoolRun(call, static_cast<const Routines*>(call.state)->max_pool, /*is_max=*/true);
 }
 
 Status AveragePoolCheck(const KernelSetup& setup) { return PoolCheck(setup); }
 
 Status AveragePoolRun(const KernelCall& call) {
-  return PoolRun(call, static_cast<const Routines*>(call.state)->average_pool);
+  return PoolRun(call, static_cast<const Routines*>(call.state)->average_pool, /*is_max=*/false);
 }
 
 }  // namespace tenon::cpu::f32

@@ -229,30 +229,52 @@ struct Slide {
   }
 };
 
-/// The function over windows of one dimension: the others are batch and width.
-Result<TensorId> ReduceAlong(Node& node, TensorId x, int32_t axis, const Slide& slide, Op op) {
+/// The windows of a pool's rows (0) or columns (1).
+void SetSlide(const Slide& slide, int axis, PoolAttributes& pool) {
+  pool.kernel[axis] = static_cast<int32_t>(slide.size);
+  pool.strides[axis] = static_cast<int32_t>(slide.stride);
+  pool.dilations[axis] = static_cast<int32_t>(slide.dilation);
+  pool.pads[axis] = static_cast<int32_t>(slide.before);
+  pool.pads[2 + axis] = static_cast<int32_t>(slide.after);
+}
+
+/// The function over windows of x's dimension `axis`, the others being batch and width; with
+/// `columns` over those of the next one too, which is the last.
+Result<TensorId> ReduceAlong(Node& node, TensorId x, int32_t axis, const Slide& rows,
+                             const Slide* columns, Op op) {
   const Shape shape = node.ShapeOf(x);
   int64_t outer = 1;
   int64_t inner = 1;
   for (int32_t k = 0; k < shape.rank; ++k) (k < axis ? outer : inner) *= k == axis ? 1 : shape[k];
   PoolAttributes pool;
-  pool.kernel[0] = static_cast<int32_t>(slide.size);
-  pool.kernel[1] = 1;
-  pool.strides[0] = static_cast<int32_t>(slide.stride);
-  pool.dilations[0] = static_cast<int32_t>(slide.dilation);
-  pool.pads[0] = static_cast<int32_t>(slide.before);
-  pool.pads[2] = static_cast<int32_t>(slide.after);
   pool.count_include_pad = 1;
+  SetSlide(rows, 0, pool);
+  SetSlide(columns == nullptr ? Slide() : *columns, 1, pool);
   TENON_ASSIGN_OR_RETURN(TensorId y, node.Reshape(x, {outer, 1, shape[axis], inner}));
   TENON_ASSIGN_OR_RETURN(
       y, node.Emit(op == Op::ADD ? OpKind::kAveragePool : OpKind::kMaxPool, {y}, Attributes(pool)));
   if (op == Op::ADD) {
-    const TensorId size = node.Scalar("size", node.DTypeOf(y), static_cast<double>(slide.size));
+    const auto count = static_cast<double>(int64_t{pool.kernel[0]} * pool.kernel[1]);
+    const TensorId size = node.Scalar("size", node.DTypeOf(y), count);
     TENON_ASSIGN_OR_RETURN(y, node.Binary(BinaryFunction::kMul, y, size));
   }
   Dims dims(shape.dims, shape.dims + shape.rank);
   dims[static_cast<size_t>(axis)] = node.ShapeOf(y)[2];
+  if (columns != nullptr) dims[static_cast<size_t>(axis) + 1] = node.ShapeOf(y)[3];
   return node.Reshape(y, dims);
+}
+
+/// The function over windows of every dimension, the last two at once.
+Result<TensorId> ReduceWindows(Node& node, TensorId x, const std::vector<Slide>& slides, Op op) {
+  const auto rank = static_cast<int32_t>(slides.size());
+  const bool pair = rank >= 2 && !slides[slides.size() - 1].DoesNothing();
+  for (int32_t axis = 0; axis < rank - (pair ? 1 : 0); ++axis) {
+    const Slide& slide = slides[static_cast<size_t>(axis)];
+    const Slide* next = pair && axis == rank - 2 ? &slides[static_cast<size_t>(axis) + 1] : nullptr;
+    if (next == nullptr && slide.DoesNothing()) continue;
+    TENON_ASSIGN_OR_RETURN(x, ReduceAlong(node, x, axis, slide, next, op));
+  }
+  return x;
 }
 
 /// ADD, MAXIMUM or MINIMUM.
@@ -333,11 +355,7 @@ Status LowerReduceWindow(Node& node) {
   if (body == Op::MINIMUM) {
     TENON_ASSIGN_OR_RETURN(y, node.Unary(y, negate));
   }
-  for (int32_t axis = 0; axis < shape.rank; ++axis) {
-    const Slide& slide = slides[static_cast<size_t>(axis)];
-    if (slide.DoesNothing()) continue;
-    TENON_ASSIGN_OR_RETURN(y, ReduceAlong(node, y, axis, slide, body));
-  }
+  TENON_ASSIGN_OR_RETURN(y, ReduceWindows(node, y, slides, body));
   if (body == Op::MINIMUM) {
     TENON_ASSIGN_OR_RETURN(y, node.Unary(y, negate));
   }

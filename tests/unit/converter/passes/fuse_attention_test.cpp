@@ -135,15 +135,106 @@ TEST_CASE("FuseAttention: where one of its ops would change its backend, all are
   CheckDeclined(pass, kInputs + "%l = matmul(%q, %k)\n" + kEnd, "y", "it would leave its device");
 }
 
-TEST_CASE("FuseAttention: few queries are left") {
-  const std::string text =
+TEST_CASE("FuseAttention: matrices that reshapes count in another way, as LiteRT Torch writes it") {
+  const std::string ops =
       "graph g\n"
-      "input %q: f32[2,31,4]\n"
-      "input %k: f32[2,4,7]\n"
-      "input %v: f32[2,7,3]\n"
-      "%l = matmul(%q, %k)\n" +
-      kEnd;
-  CheckDeclined(kFuseAttention, text, "y", "too few queries for copying the keys once");
+      "input %q: f32[2,3,4,5]\n"
+      "input %k: f32[2,3,5,7]\n"
+      "input %v: f32[2,3,7,8]\n"
+      "input %m: f32[2,1,4,7]\n"
+      "const %half: f32[] = [0.5]\n"
+      "%q6 = reshape(%q) {dims=[6,4,5]}\n"
+      "%k6 = reshape(%k) {dims=[6,5,7]}\n"
+      "%v6 = reshape(%v) {dims=[6,7,8]}\n"
+      "%s6 = matmul(%q6, %k6)\n"
+      "%h6 = binary(%s6, %half) {function=mul}\n"
+      "%s = reshape(%h6) {dims=[2,3,4,7]}\n"
+      "%l = binary(%s, %m)\n"
+      "%p = softmax(%l) {axis=3}\n"
+      "%p6 = reshape(%p) {dims=[6,4,7]}\n"
+      "%y6 = matmul(%p6, %v6)\n";
+  // The mask says how the matrices are counted, the product's reader counts them in the same way.
+  const std::string attention = "attention(%q, %k, %v, %m) {scale=0.5, transpose_k=1}";
+  const std::string text =
+      RunOn(kFuseAttention, ops + "%y = reshape(%y6) {dims=[2,3,4,8]}\noutput %y\n").text;
+  CHECK(Has(text, "%y: f32[2,3,4,8] = " + attention));
+  CHECK_FALSE(Has(text, "reshape("));
+  // Another reader gets what the product made.
+  const std::string flat = RunOn(kFuseAttention, ops + "output %y6\n").text;
+  CHECK(Has(flat, "f32[2,3,4,8] = " + attention));
+  CHECK(Has(flat, "%y6: f32[6,4,8] = reshape("));
+}
+
+TEST_CASE("FuseAttention: a softmax of more dimensions than the products have, without a mask") {
+  const std::string text = RunOn(kFuseAttention,
+                                 "graph g\n"
+                                 "input %q: f32[2,4,5]\n"
+                                 "input %k: f32[2,5,7]\n"
+                                 "input %v: f32[2,7,8]\n"
+                                 "%s = matmul(%q, %k)\n"
+                                 "%l = reshape(%s) {dims=[1,2,4,7]}\n"
+                                 "%p4 = softmax(%l) {axis=3}\n"
+                                 "%p = reshape(%p4) {dims=[2,4,7]}\n"
+                                 "%y = matmul(%p, %v)\n"
+                                 "output %y\n")
+                               .text;
+  CHECK(Has(text, "%y: f32[2,4,8] = attention(%q, %k, %v) {transpose_k=1}"));
+  CHECK_FALSE(Has(text, "reshape("));
+}
+
+TEST_CASE("FuseAttention: products that count their matrices differently are made alike") {
+  const std::string text = RunOn(kFuseAttention,
+                                 "graph g\n"
+                                 "input %q: f32[6,4,5]\n"
+                                 "input %k: f32[6,5,7]\n"
+                                 "input %v: f32[2,3,7,8]\n"
+                                 "%s = matmul(%q, %k)\n"
+                                 "%l = reshape(%s) {dims=[2,3,4,7]}\n"
+                                 "%p = softmax(%l) {axis=3}\n"
+                                 "%y = matmul(%p, %v)\n"
+                                 "output %y\n")
+                               .text;
+  CHECK(Has(text, "%q.batches: f32[2,3,4,5] = reshape(%q)"));
+  CHECK(Has(text, "%k.batches: f32[2,3,5,7] = reshape(%k)"));
+  CHECK(Has(text, "%y: f32[2,3,4,8] = attention(%q.batches, %k.batches, %v) {transpose_k=1}"));
+}
+
+TEST_CASE("FuseAttention: reshapes that cut rows in another way are left") {
+  const auto is_left = [](const std::string& scores, const std::string& weights) {
+    return !Has(RunOn(kFuseAttention,
+                      "graph g\n"
+                      "input %q: f32[2,4,5]\n"
+                      "input %k: f32[2,5,8]\n"
+                      "input %v: f32[2,8,3]\n"
+                      "%s = matmul(%q, %k)\n"
+                      "%l = reshape(%s) {dims=" +
+                          scores +
+                          "}\n"
+                          "%w = softmax(%l) {axis=2}\n"
+                          "%p = reshape(%w) {dims=" +
+                          weights +
+                          "}\n"
+                          "%y = matmul(%p, %v)\n"
+                          "output %y\n")
+                    .text,
+                "attention(");
+  };
+  CHECK_FALSE(is_left("[2,4,8]", "[2,4,8]"));
+  CHECK(is_left("[2,8,4]", "[2,4,8]"));
+  CHECK(is_left("[4,2,8]", "[2,4,8]"));
+}
+
+TEST_CASE("FuseAttention: a declined one leaves nothing behind") {
+  CheckDeclined(kFuseAttention,
+                "input %q: f32[6,1,5]\n"
+                "input %k: f32[6,5,7]\n"
+                "input %v: f32[2,3,7,8]\n"
+                "%s: f32[6,1,7] = matmul(%q, %k)\n"
+                "%l: f32[2,3,1,7] = reshape(%s) {dims=[2,3,1,7]}\n"
+                "%p: f32[2,3,1,7] = softmax(%l) {axis=3}\n"
+                "%y: f32[2,3,1,8] = matmul(%p, %v)\n"
+                "output %y\n",
+                "y", "one query reads keys and values once, so that copying them does not pay");
 }
 
 TEST_CASE("FuseAttention: where only portable code would run it, it is left") {

@@ -64,6 +64,91 @@ TEST_CASE("FuseLayerNorm: the form with the scale in the factor") {
         "%y: f32[2,3] = layer_norm(%x, %gamma, %beta.row) {epsilon=0.001}\n");
 }
 
+/// As LiteRT Torch writes it: what there is one of for each row has no axis of one element until it
+/// meets the rows.
+const std::string kColumns =
+    "%m = reduce(%x) {function=mean, axes_mask=2, keep_dims=0}\n"
+    "%mc = reshape(%m) {rank=2, dims=[2,1]}\n"
+    "%d = binary(%x, %mc) {function=sub}\n"
+    "%q = binary(%d, %d) {function=mul}\n"
+    "%v = reduce(%q) {function=mean, axes_mask=2, keep_dims=0}\n"
+    "%e = binary(%v, %epsilon)\n"
+    "%s = unary(%e) {function=sqrt}\n"
+    "%r = unary(%s) {function=reciprocal}\n"
+    "%rc = reshape(%r) {rank=2, dims=[2,1]}\n"
+    "%a = binary(%x, %rc) {function=mul}\n"
+    "%rm = binary(%r, %m) {function=mul}\n";
+
+TEST_CASE("FuseLayerNorm: statistics that lack the last axis, without a scale and with one") {
+  const std::string zero = "const %zero: f32[] = [0]\n" + kColumns +
+                           "%c = binary(%zero, %rm) {function=sub}\n"
+                           "%cc = reshape(%c) {rank=2, dims=[2,1]}\n";
+  CHECK(OpsAfter(zero + "%y = binary(%a, %cc)\n") ==
+        "%y: f32[2,3] = layer_norm(%x, %y.ones) {epsilon=0.001}\n");
+  CHECK(OpsAfter(zero + "%n = binary(%a, %cc)\n"
+                        "%g = binary(%n, %gamma) {function=mul}\n"
+                        "%y = binary(%g, %beta)\n") ==
+        "%y: f32[2,3] = layer_norm(%x, %gamma, %beta.row) {epsilon=0.001}\n");
+}
+
+TEST_CASE("FuseLayerNorm: axes of one element may be reduced too, others not") {
+  const auto is_fused = [](const std::string& shape) {
+    const std::string text =
+        "graph g\n"
+        "input %x: f32" +
+        shape +
+        "\n"
+        "const %epsilon: f32[] = [0.001]\n"
+        "%q = binary(%x, %x) {function=mul}\n"
+        "%v = reduce(%q) {function=mean, axes_mask=5}\n"
+        "%e = binary(%v, %epsilon)\n"
+        "%s = unary(%e) {function=sqrt}\n"
+        "%y = binary(%x, %s) {function=div}\n"
+        "output %y\n";
+    return RunOn(kFuseLayerNorm, text).text.find("layer_norm") != std::string::npos;
+  };
+  CHECK(is_fused("[1,2,3]"));
+  CHECK_FALSE(is_fused("[2,2,3]"));
+}
+
+TEST_CASE("FuseLayerNorm: a shift by a number that is not 0, and by other rows' means, is left") {
+  const auto is_left = [](const std::string& ops) {
+    return OpsAfter(kColumns + ops + "%y = binary(%a, %cc)\n").find("layer_norm") ==
+           std::string::npos;
+  };
+  CHECK(
+      is_left("const %one: f32[] = [1]\n"
+              "%c = binary(%one, %rm) {function=sub}\n"
+              "%cc = reshape(%c) {rank=2, dims=[2,1]}\n"));
+  CHECK(
+      is_left("const %zero: f32[] = [0]\n"
+              "input %z: f32[2,3]\n"
+              "%o = reduce(%z) {function=mean, axes_mask=2, keep_dims=0}\n"
+              "%om = binary(%r, %o) {function=mul}\n"
+              "%c = binary(%zero, %om) {function=sub}\n"
+              "%cc = reshape(%c) {rank=2, dims=[2,1]}\n"));
+}
+
+TEST_CASE("FuseLayerNorm: statistics of rows that meet the columns are left") {
+  const std::string square =
+      "graph g\n"
+      "input %x: f32[3,3]\n"
+      "const %epsilon: f32[] = [0.001]\n"
+      "%q = binary(%x, %x) {function=mul}\n"
+      "%v = reduce(%q) {function=mean, axes_mask=2, keep_dims=0}\n"
+      "%e = binary(%v, %epsilon)\n"
+      "%s = unary(%e) {function=sqrt}\n"
+      "%r = unary(%s) {function=reciprocal}\n"
+      "%rc = reshape(%r) {rank=2, dims=[3,1]}\n";
+  const auto fused = [&](const std::string& last) {
+    const std::string text = RunOn(kFuseLayerNorm, square + last + "output %y\n").text;
+    return text.find("layer_norm") != std::string::npos;
+  };
+  CHECK(fused("%y = binary(%x, %rc) {function=mul}\n"));
+  CHECK_FALSE(fused("%y = binary(%x, %r) {function=mul}\n"));
+  CHECK_FALSE(fused("%y = binary(%x, %s) {function=div}\n"));
+}
+
 TEST_CASE("FuseLayerNorm: the form with the scale in the factor and the mean negated") {
   const std::string factors = kCentred + kDeviation +
                               "%r = unary(%s) {function=reciprocal}\n"

@@ -26,6 +26,12 @@ void CheckRemoved(std::string_view statement) {
   CHECK(result.report.declined.empty());
 }
 
+void CheckUnchanged(std::string_view text) {
+  const PassResult result = RunOn(kSimplify, text);
+  CHECK(result.text == text);
+  CHECK(result.report.changed == 0);
+}
+
 TEST_CASE("Simplify: ops that do nothing are removed") {
   CheckRemoved("%b = unary(%a)");
   CheckRemoved("%b = copy(%a)");
@@ -194,6 +200,82 @@ TEST_CASE("Simplify: an output keeps its port name when its identity goes") {
         "input %x: f32[2]\n"
         "%a: f32[2] = unary(%x) {function=relu}\n"
         "output %a as \"b\"\n");
+}
+
+TEST_CASE("Simplify: tokens that come from an image and go back meet its own transposes") {
+  // As models write it whose images are channels last, or not, and whose tokens are rows.
+  const std::string text = RunOn(kSimplify,
+                                 "input %x: f32[2,5,6,8]\n"
+                                 "%n = transpose(%x) {permutation=[0,3,1,2]}\n"
+                                 "%f = reshape(%n) {dims=[2,8,30]}\n"
+                                 "%t = transpose(%f) {permutation=[0,2,1]}\n"
+                                 "%g = unary(%t) {function=tanh}\n"
+                                 "%u = transpose(%g) {permutation=[0,2,1]}\n"
+                                 "%i = reshape(%u) {dims=[2,8,5,6]}\n"
+                                 "%y = transpose(%i) {permutation=[0,2,3,1]}\n"
+                                 "output %y\n")
+                               .text;
+  CHECK(text ==
+        "input %x: f32[2,5,6,8]\n"
+        "%t: f32[2,30,8] = reshape(%x) {dims=[2,30,8]} \"f\"\n"
+        "%g: f32[2,30,8] = unary(%t) {function=tanh}\n"
+        "%u.moved: f32[2,5,6,8] = reshape(%g) {dims=[2,5,6,8]} \"i\"\n"
+        "output %u.moved as \"y\"\n");
+}
+
+TEST_CASE("Simplify: a transpose moves what dimensions are cut into, in any order") {
+  const std::string text = RunOn(kSimplify,
+                                 "input %x: f32[4,6,10]\n"
+                                 "%t = transpose(%x) {permutation=[2,0,1]}\n"
+                                 "%y = reshape(%t) {dims=[2,5,4,1,3,2]}\n"
+                                 "output %y\n")
+                               .text;
+  CHECK(text.find("= reshape(%x) {dims=[4,1,3,2,2,5]}") != std::string::npos);
+  CHECK(text.find("{permutation=[4,5,0,1,2,3]}") != std::string::npos);
+  const std::string joined = RunOn(kSimplify,
+                                   "input %x: f32[2,5,4,3,2]\n"
+                                   "%r = reshape(%x) {dims=[10,4,6]}\n"
+                                   "%y = transpose(%r) {permutation=[2,0,1]}\n"
+                                   "output %y\n")
+                                 .text;
+  CHECK(joined.find("= transpose(%x) {permutation=[3,4,0,1,2]}") != std::string::npos);
+  CHECK(joined.find("%y: f32[6,10,4] = reshape(") != std::string::npos);
+}
+
+TEST_CASE("Simplify: reshapes that cut across dimensions, or that others read, stay") {
+  CheckUnchanged(
+      "input %x: f32[4,6]\n"
+      "%t: f32[6,4] = transpose(%x) {permutation=[1,0]}\n"
+      "%y: f32[3,4,2] = reshape(%t) {dims=[3,4,2]}\n"
+      "output %y\n");
+  CheckUnchanged(
+      "input %x: f32[4,6]\n"
+      "%t: f32[6,4] = transpose(%x) {permutation=[1,0]}\n"
+      "%y: f32[6,2,2] = reshape(%t) {dims=[6,2,2]}\n"
+      "output %t\n"
+      "output %y\n");
+}
+
+TEST_CASE("Simplify: a resize to the same size does nothing, unless it shows other places") {
+  CheckRemoved("%b = resize(%a) {sizes=[2,3,4], scales=[1,1,1]}");
+  CheckUnchanged(
+      "input %x: f32[2,3]\n"
+      "%y: f32[2,3] = resize(%x) {sizes=[2,3], scales=[1,1.5]}\n"
+      "output %y\n");
+}
+
+TEST_CASE("Simplify: a transpose goes before the pad that it alone reads, and meets others") {
+  const std::string head =
+      "graph g\n"
+      "input %x: f32[1,3,8,8]\n"
+      "%t = transpose(%x) {permutation=[0,2,3,1]}\n"
+      "%p = pad(%t) {begins=[0,1,2,0], ends=[0,3,4,5], value=7}\n"
+      "%y = transpose(%p) {permutation=[0,3,1,2]}\n"
+      "output %y\n";
+  const std::string text = RunOn(kSimplify, head).text;
+  CHECK(text.find("= pad(%x) {value=7, begins=[0,0,1,2], ends=[0,5,3,4]}") != std::string::npos);
+  CHECK(text.find("transpose(") == std::string::npos);
+  CHECK(RunOn(kSimplify, head + "output %p\n").text.find("transpose(%p)") != std::string::npos);
 }
 
 }  // namespace

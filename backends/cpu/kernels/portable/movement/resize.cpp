@@ -147,6 +147,16 @@ float Blend(const float* x, const ResizeTaps<kTaps>& rows, const ResizeTaps<kTap
   return sum;
 }
 
+/// All channels, neighbours in memory, of one output pixel.
+template <int kTaps>
+void BlendPixel(int channels, const float* x, const ResizeTaps<kTaps>& rows,
+                const ResizeTaps<kTaps>& columns, float* y) {
+  const ResizeTaps<kTaps> r = rows;  // copies, which y cannot be part of
+  const ResizeTaps<kTaps> c = columns;
+  TENON_INDEPENDENT_LOOP
+  for (int k = 0; k < channels; ++k) y[k] = Blend(x + k, r, c);
+}
+
 /// All channels of a block of columns of one output row.
 template <int kTaps>
 void BlendColumns(const Axis& channel, const Axis& column, const float* x,
@@ -154,7 +164,7 @@ void BlendColumns(const Axis& channel, const Axis& column, const float* x,
                   float* y) {
   if (channel.x == 1 && channel.y == 1) {
     for (int i = 0; i < count; ++i, y += column.y) {
-      for (int c = 0; c < channel.out; ++c) y[c] = Blend(x + c, rows, columns[i]);
+      BlendPixel(channel.out, x, rows, columns[i], y);
     }
     return;
   }

@@ -59,6 +59,23 @@ TEST_CASE("Vector average pool: equals the portable kernel on random windows") {
   });
 }
 
+TEST_CASE("Vector pool: images of so few channels that rows are the lanes") {
+  ForEachInstructionSet([] {
+    Generator random(7);
+    for (int i = 0; i < 150; ++i) {
+      PoolCase c = RandomPoolCase(random, 3, 20);
+      c.x[3] = i % 5 == 0 ? Pick(random, 400, 1300) : Pick(random, 6, 40);
+      if (i % 3 == 0) {
+        c.attributes.kernel[1] = c.attributes.strides[1] = c.attributes.dilations[1] = 1;
+        c.attributes.pads[1] = c.attributes.pads[3] = 0;
+      }
+      if (!InferOutput(c)) continue;
+      CheckAgreement(kMax, "cpu.max_pool.portable", c, random);
+      CheckAgreement(kAverage, "cpu.average_pool.portable", c, random);
+    }
+  });
+}
+
 TEST_CASE("Vector pool: any number of channels, as one window over everything") {
   ForEachInstructionSet([] {
     Generator random(3);
@@ -102,6 +119,31 @@ TEST_CASE("Vector max pool: NaN wins wherever it stands in the window") {
       const std::vector<float> y = RunUnary(kMax, x, c.y, Layout::kChannelsLast, c.attributes, 1);
       for (size_t channel = 0; channel < 37; ++channel) {
         CHECK((y[channel] != y[channel]) == (channel % 2 == 0));
+      }
+    }
+  });
+}
+
+TEST_CASE("Vector max pool: NaN wins among the lanes of a row too") {
+  ForEachInstructionSet([] {
+    for (const int32_t stride : {1, 2}) {
+      const PoolCase c = Case({1, 1, 5, 21}, 3, stride, 1);
+      for (size_t position = 0; position < 5 * 21; ++position) {
+        Generator random(8);
+        Tensor x = Random(c.x, Layout::kChannelsLast, random);
+        std::vector<float> values = x.Values<float>();
+        values[position] = std::numeric_limits<float>::quiet_NaN();
+        x.Set(values);
+        const std::vector<float> y = RunUnary(kMax, x, c.y, Layout::kChannelsLast, c.attributes, 1);
+        for (size_t i = 0; i < y.size(); ++i) {
+          const auto width = static_cast<size_t>(c.y[3]);
+          const auto reads = [&](size_t output, size_t input) {
+            const size_t first = output * static_cast<size_t>(stride);  // one more than it is
+            return input + 1 >= first && input + 1 < first + 3;
+          };
+          CHECK((y[i] != y[i]) ==
+                (reads(i / width, position / 21) && reads(i % width, position % 21)));
+        }
       }
     }
   });

@@ -1,0 +1,18 @@
+// Moves transposes to where they meet others, and pads and reshapes to where they meet what takes
+// them. Each of these leaves a graph that computes the same.
+#pragma once
+
+#include "converter/ir/graph.hpp"
+
+namespace tenon::converter {
+
+/// Moves a transpose before the pad whose result it alone reads, so that transposes on both sides
+/// of the pad meet, and the pad meets the op whose windows may take it.
+bool TryTransposeBeforePad(Graph& graph, OpId id);
+
+/// Of a transpose and a reshape that cuts its dimensions, or of a reshape that joins dimensions and
+/// a transpose, lets the transpose move the smaller dimensions, the ones before they are joined or
+/// after they are cut: those of images, where it meets others. `id` is the second of the two.
+bool TryTransposeSmallerDimensions(Graph& graph, OpId id);
+
+}  // namespace tenon::converter
