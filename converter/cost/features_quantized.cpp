@@ -98,12 +98,13 @@ void QuantizedWinograd(const Context& context) {
   const cpu::q8::WinogradCut cut = cpu::q8::WinogradCutOf(call);
   const auto tiles = static_cast<double>(cut.tiles);
   const int64_t products = int64_t{kWinogradCoefficients} * cut.numbers * cut.outputs;
+  const int64_t output_vectors = cut.outputs / kChannelStep;
   CostTerms& terms = context.terms;
   terms.Add("tile_cycles",
             tiles * static_cast<double>(products) / static_cast<double>(kChannelStep * 2));
   terms.Add("input_vectors",
             tiles * static_cast<double>(CeilDiv<int64_t>(cut.numbers, kChannelStep)));
-  terms.Add("output_vectors", tiles * static_cast<double>(cut.outputs / kChannelStep));
+  terms.Add("output_vectors", tiles * static_cast<double>(output_vectors));
   terms.Add("weight_bytes", static_cast<double>(products * 2));
   AddRescaled(context, call.AttributesAs<QuantizedConvAttributes>().output.rounding);
   AddActivationTraffic(context);

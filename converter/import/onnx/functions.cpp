@@ -1,5 +1,6 @@
 #include "converter/import/onnx/functions.hpp"
 
+#include <fmt/format.h>
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
@@ -171,7 +172,7 @@ class Inliner {
         if (!attribute.has_g()) continue;
         std::unordered_map<std::string, std::string> names;
         for (const std::string& name : NamesMade(attribute.g())) {
-          names.emplace(name, names_.Fresh(scope + "/" + name));
+          names.emplace(name, names_.Fresh(fmt::format("{}/{}", scope, name)));
         }
         RenameValues(*attribute.mutable_g(), names);
         RenameInnerGraphs(*attribute.mutable_g()->mutable_node(), scope);
@@ -200,7 +201,8 @@ class Inliner {
       copy.add_output(call.output(i));
     }
     for (const std::string& name : NamesMade(body)) {
-      if (!names.contains(name)) names.emplace(name, names_.Fresh(scope + "/" + name));
+      if (!names.contains(name))
+        names.emplace(name, names_.Fresh(fmt::format("{}/{}", scope, name)));
     }
     return names;
   }

@@ -165,7 +165,8 @@ Result<std::vector<TensorId>> Importer::InlineGraph(const onnx::GraphProto& body
   auto copy = std::make_shared<onnx::GraphProto>(body);
   inlined_.push_back(copy);
   std::unordered_map<std::string, std::string> names;
-  for (const std::string& name : NamesMade(body)) names[name] = FreshName(scope + "/" + name);
+  for (const std::string& name : NamesMade(body))
+    names[name] = FreshName(fmt::format("{}/{}", scope, name));
   RenameValues(*copy, names);
   if (static_cast<size_t>(copy->input_size()) != inputs.size()) {
     return InputError("its body has {} inputs instead of {}", copy->input_size(), inputs.size());

@@ -60,7 +60,7 @@ Status LowerIf(Lowering& node) {
   if (then_branch == nullptr || else_branch == nullptr) return InputError("a branch is missing");
   const Result<int64_t> taken = OneConstant(node, condition, "its condition");
   if (!taken.ok()) {
-    const Status chosen = ChooseWhenRun(node, condition, *then_branch, *else_branch);
+    Status chosen = ChooseWhenRun(node, condition, *then_branch, *else_branch);
     if (chosen.ok() || chosen.error().kind == ErrorKind::kDoesNotFit) return chosen;
     return InputError("{}; or both branches are computed, but {}", taken.error().message,
                       chosen.error().message);

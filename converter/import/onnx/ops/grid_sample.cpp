@@ -231,7 +231,8 @@ Status LowerGridSample(Lowering& node) {
   std::vector<double> starts(static_cast<size_t>(count));
   const int64_t each = count / points[0];
   for (int64_t i = 0; i < count; ++i) {
-    starts[static_cast<size_t>(i)] = static_cast<double>(i / each * pixels);
+    const int64_t first_row = i / each * pixels;
+    starts[static_cast<size_t>(i)] = static_cast<double>(first_row);
   }
   TENON_ASSIGN_OR_RETURN(const Shape vector, ShapeFromDims({count}));
   TENON_ASSIGN_OR_RETURN(const TensorId start,
