@@ -120,8 +120,7 @@ void MemoryPlanSearch::FindSource(Chain& chain) const {
   }
   const auto is_last = [&](TensorId id) {
     const LiveProfile::Storage& storage = storage_of(id);
-    return storage.begin < chain.first && storage.last < chain.end() &&
-           storage.bytes == graph_.tensor(id).ByteSize();
+    return storage.last < chain.end() && storage.bytes == graph_.tensor(id).ByteSize();
   };
   ChainBuilder::FindSource(graph_, order_, is_last, chain);
 }

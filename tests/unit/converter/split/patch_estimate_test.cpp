@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <string>
 
 #include "converter/ir/text.hpp"
 #include "converter/split/chain_builder.hpp"
@@ -209,13 +210,26 @@ TEST_CASE("Patch estimate: an exit that follows its source needs what is written
   CHECK(EstimatePatches(chain, {4, PatchPolicy::kRecompute}).peak == (2 + 4) * kRow);
 }
 
+TEST_CASE("Patch estimate: an exit whose op reads the source leaves it what the patch reads") {
+  Chain chain = WholeChain(R"(graph g
+input %x: f32[1,1,8,1]
+const %w: f32[1,1,3,1] = [1, 2, 3]
+%a = conv(%x, %w) {pads=[1,0,1,0]}
+%b = binary(%a, %x)
+output %b
+)");
+  chain.source = {0, 8, kRow, {{0, chain.ops[0].inputs[0].need}, {1, chain.ops[1].inputs[1].need}}};
+  // Rows 2i and 2i + 1 of b are made while those of x from 2i - 1 on are still read.
+  CHECK(EstimatePatches(chain, {4, PatchPolicy::kKeepRows}).peak == (2 + 3) * kRow);
+}
+
 TEST_CASE("Chains: the source is read last, in runs, and not where a second exit is made") {
-  const auto source = [](const char* text, bool is_last) {
+  const auto source = [](const char* text, bool is_last, size_t first = 0) {
     auto graph = ParseGraph(text);
     if (!graph.ok()) FAIL(graph.error().message);
     const GraphOrder order(*graph);
-    ChainBuilder builder(*graph, order, 0, SplitDimension::kHeight);
-    for (size_t k = 0; k < order.ops.size(); ++k) REQUIRE(builder.Add());
+    ChainBuilder builder(*graph, order, static_cast<int64_t>(first), SplitDimension::kHeight);
+    for (size_t k = first; k < order.ops.size(); ++k) REQUIRE(builder.Add());
     Chain chain = builder.chain();
     ChainBuilder::FindSource(
         *graph, order, [=](TensorId) { return is_last; }, chain);
@@ -243,6 +257,46 @@ output %b
 )",
                true)
             .id == kNone);
+  // Of two it is the larger one.
+  CHECK(source(R"(graph g
+input %x: f32[1,1,8,2]
+input %u: f32[1,1,16,2]
+const %w: f32[1,1,3,1] = [1, 2, 3]
+%a = conv(%x, %w) {pads=[1,0,1,0]}
+%b = conv(%u, %w) {pads=[1,0,1,0], strides=[2,1]}
+%c = binary(%a, %b)
+output %c
+)",
+               true)
+            .rows == 16);
+  // Of several images, channels last, no more than those of one are.
+  const auto second = [&](const std::string& batch) {
+    return source(("graph g\ninput %x: f32[" + batch + R"(,2,8,2]
+const %w: f32[2,2,3,1] = random(1)
+%a = conv(%x, %w) {pads=[1,0,1,0]}
+%b = conv(%a, %w) {pads=[1,0,1,0]}
+output %b
+)")
+                      .c_str(),
+                  true, 1)
+        .rows;
+  };
+  CHECK(second("1") == 8);
+  CHECK(second("2") == 0);
+  // What a transpose makes lies as what it reads does.
+  const auto turned = [&](const std::string& shape, const std::string& order) {
+    return source(("graph g\ninput %x: f32[" + shape + "]\n%t = transpose(%x) {permutation=[" +
+                   order + R"(]}
+const %w: f32[1,2,3,1] = random(1)
+%a = conv(%t, %w) {pads=[1,0,1,0]}
+output %a
+)")
+                      .c_str(),
+                  true, 1)
+        .rows;
+  };
+  CHECK(turned("1,8,2,2", "0,3,1,2") == 8);
+  CHECK(turned("1,2,8,2", "0,1,2,3") == 0);
   // Rows of channels that lie one behind the other are no runs.
   CHECK(source(R"(graph g
 input %x: f32[1,2,8,2]
