@@ -142,6 +142,20 @@ bool TryTransposeBeforePad(Graph& graph, OpId id) {
                      {graph.op(before).name, OpKind::kPad, Attributes(moved)});
 }
 
+bool TryReshapeAfterUnary(Graph& graph, OpId id) {
+  if (graph.op(id).kind != OpKind::kUnary) return false;
+  const OpId before = OnlyBefore(graph, id, OpKind::kReshape);
+  if (before == kNone) return false;
+  const Op& unary = graph.op(id);
+  const Op& reshape = graph.op(before);
+  const TensorId x = reshape.inputs.front();
+  const bool goes_itself = graph.tensor(x).shape == graph.tensor(unary.inputs.front()).shape ||
+                           ProducerOfKind(graph, x, OpKind::kReshape) != kNone;
+  if (goes_itself) return false;
+  return ReplaceBoth(graph, before, id, {unary.name, OpKind::kUnary, unary.attributes},
+                     {reshape.name, OpKind::kReshape, reshape.attributes});
+}
+
 bool TryTransposeSmallerDimensions(Graph& graph, OpId id) {
   const Op& op = graph.op(id);
   if (graph.tensor(op.outputs.front()).shape.Elements() == 0) return false;

@@ -15,4 +15,8 @@ bool TryTransposeBeforePad(Graph& graph, OpId id);
 /// after they are cut: those of images, where it meets others. `id` is the second of the two.
 bool TryTransposeSmallerDimensions(Graph& graph, OpId id);
 
+/// Moves a reshape behind the unary op that alone reads it, so that the op meets what computed its
+/// input, and reshapes on both sides of it meet.
+bool TryReshapeAfterUnary(Graph& graph, OpId id);
+
 }  // namespace tenon::converter

@@ -186,6 +186,7 @@ int Sweep(Graph& graph, bool log, PassReport& report) {
     if (TryTransposeToReshape(graph, id)) ++changed;
     if (TryTransposeBeforePad(graph, id)) ++changed;
     if (TryTransposeSmallerDimensions(graph, id)) ++changed;
+    if (TryReshapeAfterUnary(graph, id)) ++changed;
     if (TryJoin(graph, id, log, report)) ++changed;
   }
   return changed;
@@ -195,7 +196,7 @@ int Sweep(Graph& graph, bool log, PassReport& report) {
 
 Status Simplify(Graph& graph, PassContext& context) {
   // Each change removes an op, shortens a chain, turns a transpose into a reshape, lets it move
-  // more dimensions, or takes it before a pad: this ends.
+  // more dimensions, or takes it before a pad or a unary op before a reshape: this ends.
   while (const int changed = Sweep(graph, /*log=*/false, context.report))
     context.report.changed += changed;
   Sweep(graph, /*log=*/true, context.report);

@@ -209,7 +209,7 @@ TEST_CASE("Simplify: tokens that come from an image and go back meet its own tra
                                  "%n = transpose(%x) {permutation=[0,3,1,2]}\n"
                                  "%f = reshape(%n) {dims=[2,8,30]}\n"
                                  "%t = transpose(%f) {permutation=[0,2,1]}\n"
-                                 "%g = unary(%t) {function=tanh}\n"
+                                 "%g = softmax(%t) {axis=1}\n"
                                  "%u = transpose(%g) {permutation=[0,2,1]}\n"
                                  "%i = reshape(%u) {dims=[2,8,5,6]}\n"
                                  "%y = transpose(%i) {permutation=[0,2,3,1]}\n"
@@ -218,9 +218,32 @@ TEST_CASE("Simplify: tokens that come from an image and go back meet its own tra
   CHECK(text ==
         "input %x: f32[2,5,6,8]\n"
         "%t: f32[2,30,8] = reshape(%x) {dims=[2,30,8]} \"f\"\n"
-        "%g: f32[2,30,8] = unary(%t) {function=tanh}\n"
+        "%g: f32[2,30,8] = softmax(%t) {axis=1}\n"
         "%u.moved: f32[2,5,6,8] = reshape(%g) {dims=[2,5,6,8]} \"i\"\n"
         "output %u.moved as \"y\"\n");
+}
+
+TEST_CASE("Simplify: reshapes around a unary op, or before it, go behind it") {
+  CHECK(RunOn(kSimplify,
+              "input %x: f32[1,3,1,8]\n"
+              "%a = softmax(%x) {axis=1}\n"
+              "%r = reshape(%a) {dims=[1,3,8]}\n"
+              "%u = unary(%r) {function=tanh}\n"
+              "%b = reshape(%u) {dims=[1,3,1,8]}\n"
+              "%y = softmax(%b) {axis=1}\n"
+              "output %y\n")
+            .text ==
+        "input %x: f32[1,3,1,8]\n"
+        "%a: f32[1,3,1,8] = softmax(%x) {axis=1}\n"
+        "%r.moved: f32[1,3,1,8] = unary(%a) {function=tanh} \"u\"\n"
+        "%y: f32[1,3,1,8] = softmax(%r.moved) {axis=1}\n"
+        "output %y\n");
+  CheckUnchanged(
+      "input %x: f32[6]\n"
+      "%r: f32[2,3] = reshape(%x) {dims=[2,3]}\n"
+      "%u: f32[2,3] = unary(%r) {function=tanh}\n"
+      "output %r\n"
+      "output %u\n");
 }
 
 TEST_CASE("Simplify: a transpose moves what dimensions are cut into, in any order") {
