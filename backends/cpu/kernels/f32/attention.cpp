@@ -35,8 +35,7 @@ Matrix MatrixOf(const OpCall& op, int input, int batch) {
           BroadcastStride(operand, 2, 0), BroadcastStride(operand, 2, 1)};
 }
 
-using Four = float __attribute__((vector_size(16), aligned(4)));
-using FourIndices = int32_t __attribute__((vector_size(16)));
+using Four = float __attribute__((vector_size(16), aligned(4), may_alias));
 
 /// Stores four columns of four neighbours each, `column_step` apart, as four rows of `width`.
 void TransposeFour(const float* from, int64_t column_step, float scale, float* to, int width) {
@@ -44,14 +43,14 @@ void TransposeFour(const float* from, int64_t column_step, float scale, float* t
   for (int c = 0; c < 4; ++c) {
     columns[c] = *reinterpret_cast<const Four*>(from + c * column_step) * scale;
   }
-  const Four low[2] = {__builtin_shuffle(columns[0], columns[1], FourIndices{0, 4, 1, 5}),
-                       __builtin_shuffle(columns[2], columns[3], FourIndices{0, 4, 1, 5})};
-  const Four high[2] = {__builtin_shuffle(columns[0], columns[1], FourIndices{2, 6, 3, 7}),
-                        __builtin_shuffle(columns[2], columns[3], FourIndices{2, 6, 3, 7})};
-  const Four rows[4] = {__builtin_shuffle(low[0], low[1], FourIndices{0, 1, 4, 5}),
-                        __builtin_shuffle(low[0], low[1], FourIndices{2, 3, 6, 7}),
-                        __builtin_shuffle(high[0], high[1], FourIndices{0, 1, 4, 5}),
-                        __builtin_shuffle(high[0], high[1], FourIndices{2, 3, 6, 7})};
+  const Four low[2] = {__builtin_shufflevector(columns[0], columns[1], 0, 4, 1, 5),
+                       __builtin_shufflevector(columns[2], columns[3], 0, 4, 1, 5)};
+  const Four high[2] = {__builtin_shufflevector(columns[0], columns[1], 2, 6, 3, 7),
+                        __builtin_shufflevector(columns[2], columns[3], 2, 6, 3, 7)};
+  const Four rows[4] = {__builtin_shufflevector(low[0], low[1], 0, 1, 4, 5),
+                        __builtin_shufflevector(low[0], low[1], 2, 3, 6, 7),
+                        __builtin_shufflevector(high[0], high[1], 0, 1, 4, 5),
+                        __builtin_shufflevector(high[0], high[1], 2, 3, 6, 7)};
   for (int k = 0; k < 4; ++k) *reinterpret_cast<Four*>(to + k * width) = rows[k];
 }
 
