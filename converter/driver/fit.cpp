@@ -8,6 +8,7 @@
 #include "converter/driver/fit_one_unit.hpp"
 #include "converter/driver/fit_several_units.hpp"
 #include "converter/driver/refusal.hpp"
+#include "converter/layout/storage_parts.hpp"
 #include "converter/schedule/program_problem.hpp"
 
 namespace tenon::converter {
@@ -251,7 +252,12 @@ Result<Fitted> CompileToFit(const Graph& graph, const CompileOptions& options,
   TENON_ASSIGN_OR_RETURN(Fitted fitted, std::move(found));
   if (fitted.compiled.schedule.workers.empty()) {
     TENON_ASSIGN_OR_RETURN(const int64_t most, BytesForWorkspaces(fitted, options, split));
-    GrowWorkspaces(fitted.compiled.graph, fitted.compiled.arena, most);
+    Compiled& compiled = fitted.compiled;
+    if (options.arena.follow) {
+      GrowWorkspacesOverParts(compiled.graph, compiled.locations, compiled.arena, most);
+    } else {
+      GrowWorkspaces(compiled.graph, compiled.arena, most);
+    }
   }
   return fitted;
 }

@@ -5,6 +5,7 @@
 
 #include "converter/cost/instruction_cost_model.hpp"
 #include "converter/driver/fit_ways.hpp"
+#include "converter/layout/storage_parts.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -59,7 +60,11 @@ class InArena {
   void PredictWith(int64_t most_bytes) {
     graph_ = compiled_.graph;
     arena_ = compiled_.arena;
-    GrowWorkspaces(graph_, arena_, most_bytes);
+    if (options_.arena.follow) {
+      GrowWorkspacesOverParts(graph_, compiled_.locations, arena_, most_bytes);
+    } else {
+      GrowWorkspaces(graph_, arena_, most_bytes);
+    }
     converter::Predict(options_, unit_, executed_, graph_, compiled_);
   }
 

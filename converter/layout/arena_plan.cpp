@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "converter/layout/storage_chains.hpp"
+#include "converter/layout/storage_parts.hpp"
 #include "converter/map/backends.hpp"
 #include "converter/solve/sort_and_unique.hpp"
 #include "runtime/ops/host/op_table.hpp"
@@ -45,9 +46,11 @@ class ArenaPlanner {
   void Place(const std::vector<size_t>& all) {
     std::vector<Following> following;
     if (options_.follow && plan_.groups.empty()) {
+      chains_.SetParts(PartsOf(graph_, locations_, plan_));
       following = chains_.Useful(all, FindFollowing(graph_, locations_, plan_));
     }
-    Placement placement = chains_.Place(all, options_.place, following);
+    Placement placement =
+        chains_.Place(all, following.empty() ? options_.place : Shortened(), following);
     if (!following.empty()) {
       // Storages that lie on each other lie at the beginning, which may be in others' way.
       const ArenaPlan follows = plan_;
@@ -62,6 +65,43 @@ class ArenaPlanner {
     plan_.bytes = placement.peak;
     plan_.lower_bound = placement.lower_bound;
     plan_.proven_optimal = placement.proven_optimal;
+    if (options_.follow && plan_.groups.empty() && graph_.states.empty()) PlaceOverParts();
+  }
+
+  /// Returns less effort, for where no bound says when a placement is the best: what is found
+  /// later is little.
+  [[nodiscard]] PlaceOptions Shortened() const {
+    constexpr int64_t kShare = 8;
+    PlaceOptions options = options_.place;
+    options.work_budget /= kShare;
+    return options;
+  }
+
+  /// Places tensors first, then workspaces over what is not written yet or no longer used of them;
+  /// keeps that if the arena is smaller.
+  void PlaceOverParts() {
+    std::vector<size_t> tensors;
+    for (size_t i = 0; i < plan_.storages.size(); ++i) {
+      if (plan_.storages[i].workspace_of == kNone) tensors.push_back(i);
+    }
+    if (tensors.size() == plan_.storages.size()) return;
+    const std::vector<Following> pairs =
+        chains_.Useful(tensors, FindFollowing(graph_, locations_, plan_));
+    ArenaPlan best = plan_;
+    for (const bool follow : {true, false}) {
+      if (follow && pairs.empty()) continue;
+      const Placement placement =
+          chains_.Place(tensors, Shortened(), follow ? pairs : std::vector<Following>());
+      const int64_t bytes =
+          std::max(placement.peak, PlaceWorkspacesOverParts(graph_, locations_, plan_));
+      if (bytes >= best.bytes) continue;
+      best.storages = plan_.storages;
+      best.bytes = bytes;
+      best.lower_bound = std::min(best.lower_bound, placement.lower_bound);
+      best.proven_optimal = false;
+    }
+    best.place_work = plan_.place_work;
+    plan_ = std::move(best);
   }
 
   [[nodiscard]] TensorId Root(TensorId id) const { return locations_.at(id).root; }

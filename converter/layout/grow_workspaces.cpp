@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "converter/layout/arena_plan.hpp"
+#include "converter/layout/storage_parts.hpp"
 #include "converter/map/backends.hpp"
 
 namespace tenon::converter {
@@ -21,36 +22,66 @@ int64_t ArenaBytes(const ArenaPlan& arena, int32_t index) {
   return arena.arenas.empty() ? arena.bytes : arena.arenas[static_cast<size_t>(index)].bytes;
 }
 
+using Parts = std::vector<std::vector<StoragePart>>;
+using Ranges = std::vector<std::pair<int64_t, int64_t>>;
+
+/// Adds the ranges of a storage's arena that a workspace at `step` must leave alone. Storages take
+/// turns at their bytes one way round: it may lie either on what has been used for the last time or
+/// on what has yet to be written.
+void AddTaken(const PlannedStorage& storage, const std::vector<StoragePart>& parts, int64_t step,
+              Ranges& taken) {
+  const bool has_unwritten =
+      std::any_of(parts.begin(), parts.end(),
+                  [step](const StoragePart& part) { return part.first_step > step; });
+  for (const StoragePart& part : parts) {
+    const bool is_free = has_unwritten ? part.first_step > step : part.last_step < step;
+    if (!is_free) taken.emplace_back(storage.offset + part.begin, storage.offset + part.end);
+  }
+}
+
 struct Gap {
   int64_t offset = 0;
   int64_t bytes = 0;
 };
 
-/// Returns the largest piece of the workspace's arena, of which `end` bytes may be used, that is
-/// free during its only step, where its own bytes count as free; of equal ones the first.
-Gap LargestGap(const ArenaPlan& arena, const PlannedStorage& workspace, int64_t end) {
-  std::vector<std::pair<int64_t, int64_t>> taken;
-  for (const PlannedStorage& storage : arena.storages) {
+/// Returns the ranges of the workspace's arena, ascending, that others take during its only step.
+Ranges TakenBeside(const ArenaPlan& arena, const Parts& parts, const PlannedStorage& workspace) {
+  Ranges taken;
+  for (size_t i = 0; i < arena.storages.size(); ++i) {
+    const PlannedStorage& storage = arena.storages[i];
     if (storage.workspace_of == workspace.workspace_of || storage.arena != workspace.arena ||
         storage.last_step < workspace.first_step || storage.first_step > workspace.last_step) {
       continue;
     }
-    taken.emplace_back(storage.offset, storage.offset + storage.bytes);
+    if (i < parts.size() && parts[i].size() > 1) {
+      AddTaken(storage, parts[i], workspace.first_step, taken);
+    } else {
+      taken.emplace_back(storage.offset, storage.offset + storage.bytes);
+    }
   }
-  taken.emplace_back(end, end);
   std::sort(taken.begin(), taken.end());
+  return taken;
+}
+
+/// Returns the largest piece of the workspace's arena, of which `end` bytes may be used, that is
+/// free during its only step, where its own bytes count as free; of equal ones the first.
+Gap LargestGap(const ArenaPlan& arena, const Parts& parts, const PlannedStorage& workspace,
+               int64_t end) {
+  Ranges taken = TakenBeside(arena, parts, workspace);
+  taken.emplace_back(end, end);
   Gap largest = {workspace.offset, workspace.bytes};
   int64_t free_from = 0;
   for (const auto& [begin, stop] : taken) {
-    if (begin - free_from > largest.bytes) largest = {free_from, begin - free_from};
+    if (std::min(begin, end) - free_from > largest.bytes) {
+      largest = {free_from, std::min(begin, end) - free_from};
+    }
     free_from = std::max(free_from, PaddedBytes(stop));
   }
   return largest;
 }
 
-}  // namespace
-
-int64_t GrowWorkspaces(Graph& graph, ArenaPlan& arena, int64_t most_bytes) {
+/// `parts` may be none: storages are alive whole.
+int64_t Grow(Graph& graph, ArenaPlan& arena, const Parts& parts, int64_t most_bytes) {
   std::unordered_map<OpId, size_t> storages;
   for (size_t i = 0; i < arena.storages.size(); ++i) {
     if (arena.storages[i].workspace_of != kNone) storages[arena.storages[i].workspace_of] = i;
@@ -66,9 +97,10 @@ int64_t GrowWorkspaces(Graph& graph, ArenaPlan& arena, int64_t most_bytes) {
     if (found != storages.end()) storage = arena.storages[found->second];
     if (wanted <= storage.bytes) continue;
     const int64_t end = ArenaBytes(arena, storage.arena);
-    Gap gap = LargestGap(arena, storage, end);
+    Gap gap = LargestGap(arena, parts, storage, end);
     if (gap.bytes < wanted && most_bytes > end && arena.arenas.empty()) {
-      gap = LargestGap(arena, storage, most_bytes / kStorageAlignment * kStorageAlignment);
+      const int64_t most = most_bytes / kStorageAlignment * kStorageAlignment;
+      gap = LargestGap(arena, parts, storage, most);
     }
     // Kernels that can run without a workspace are faster only with all of it.
     if (gap.bytes <= storage.bytes || (storage.bytes == 0 && gap.bytes < wanted)) continue;
@@ -86,6 +118,32 @@ int64_t GrowWorkspaces(Graph& graph, ArenaPlan& arena, int64_t most_bytes) {
     ++grown;
   }
   return grown;
+}
+
+}  // namespace
+
+int64_t GrowWorkspaces(Graph& graph, ArenaPlan& arena, int64_t most_bytes) {
+  return Grow(graph, arena, {}, most_bytes);
+}
+
+int64_t GrowWorkspacesOverParts(Graph& graph, const Locations& locations, ArenaPlan& arena,
+                                int64_t most_bytes) {
+  return Grow(graph, arena, PartsOf(graph, locations, arena), most_bytes);
+}
+
+int64_t PlaceWorkspacesOverParts(const Graph& graph, const Locations& locations, ArenaPlan& arena) {
+  const Parts parts = PartsOf(graph, locations, arena);
+  int64_t bytes = 0;
+  for (PlannedStorage& workspace : arena.storages) {
+    if (workspace.workspace_of == kNone) continue;
+    workspace.offset = 0;
+    for (const auto& [begin, stop] : TakenBeside(arena, parts, workspace)) {
+      if (begin - workspace.offset >= workspace.bytes) break;
+      workspace.offset = std::max(workspace.offset, PaddedBytes(stop));
+    }
+    bytes = std::max(bytes, workspace.offset + workspace.bytes);
+  }
+  return bytes;
 }
 
 }  // namespace tenon::converter

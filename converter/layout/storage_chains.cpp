@@ -6,6 +6,33 @@
 #include <utility>
 
 namespace tenon::converter {
+namespace {
+
+/// Adds what stands for a block whose bytes begin when they are written, or end when they are used
+/// last. Returns false if some are done before others begin: what lies on both would not take turns
+/// one way round.
+bool AddBands(const std::vector<StoragePart>& parts, bool is_written, bool is_read,
+              const Buffer& block, std::vector<Buffer>& bands) {
+  int64_t last_begin = block.lower;
+  int64_t first_end = block.upper;
+  for (const StoragePart& part : parts) {
+    const int64_t lower = is_written ? part.first_step : block.lower;
+    const int64_t upper = is_read ? part.last_step + 1 : block.upper;
+    last_begin = std::max(last_begin, lower);
+    first_end = std::min(first_end, upper);
+    const int64_t offset = *block.offset + part.begin;
+    const bool continues =
+        part.begin > 0 && bands.back().lower == lower && bands.back().upper == upper;
+    if (continues) {
+      bands.back().size += part.end - part.begin;
+    } else {
+      bands.push_back({lower, upper, part.end - part.begin, 1, offset});
+    }
+  }
+  return last_begin < first_end;
+}
+
+}  // namespace
 
 StorageChains::StorageChains(const Graph& graph, const Locations& locations, ArenaPlan& plan)
     : graph_(graph), locations_(locations), plan_(plan) {
@@ -115,6 +142,11 @@ StorageChains::Blocks StorageChains::BlocksOf(const std::vector<size_t>& storage
     Buffer& target = buffers[first_of(pair.target)];
     target.offset = target.offset.value_or(0);
     source.offset = std::max<int64_t>(*target.offset + pair.distance, 0);
+  }
+  if (ReplaceByBands(latest_first, blocks)) return blocks;
+  for (const Following& pair : latest_first) {
+    Buffer& source = buffers[first_of(pair.source)];
+    Buffer& target = buffers[first_of(pair.target)];
     const int64_t begin = std::min(*source.offset, *target.offset);
     const int64_t end = std::max(*source.offset + source.size, *target.offset + target.size);
     const Buffer both = {target.lower, source.upper, end - begin, kStorageAlignment, begin};
@@ -122,6 +154,41 @@ StorageChains::Blocks StorageChains::BlocksOf(const std::vector<size_t>& storage
     buffers.push_back(both);
   }
   return blocks;
+}
+
+/// Puts bands in the place of the blocks of all pairs: bytes of a target from when they are written
+/// on, bytes of a source until they are used last. Others may lie on what is left, before the one
+/// or after the other. Returns false, and changes nothing, where such bytes would meet.
+bool StorageChains::ReplaceByBands(const std::vector<Following>& pairs, Blocks& blocks) const {
+  constexpr size_t kMostBands = 512;
+  if (parts_.empty()) return false;
+  std::vector<Buffer> bands;
+  std::vector<size_t> replaced;
+  for (size_t i = 0; i < plan_.storages.size(); ++i) {
+    const auto is_source = [i](const Following& pair) { return pair.source == i; };
+    const auto is_target = [i](const Following& pair) { return pair.target == i; };
+    const bool is_read = std::any_of(pairs.begin(), pairs.end(), is_source);
+    const bool is_written = std::any_of(pairs.begin(), pairs.end(), is_target);
+    if (!is_read && !is_written) continue;
+    const size_t index = blocks.of_chain[first_of_chain_[i]];
+    const Buffer& block = blocks.buffers[index];
+    if (block.size != plan_.storages[i].bytes ||
+        !AddBands(parts_[i], is_written, is_read, block, bands)) {
+      return false;
+    }
+    replaced.push_back(index);
+  }
+  if (bands.size() > kMostBands) return false;
+  for (const Buffer& a : bands) {
+    for (const Buffer& b : bands) {
+      const bool meet = &a != &b && a.lower < b.upper && b.lower < a.upper &&
+                        *a.offset < *b.offset + b.size && *b.offset < *a.offset + a.size;
+      if (meet) return false;
+    }
+  }
+  for (const size_t index : replaced) blocks.buffers[index].upper = blocks.buffers[index].lower;
+  blocks.buffers.insert(blocks.buffers.end(), bands.begin(), bands.end());
+  return true;
 }
 
 /// A storage that has taken bytes over may be followed, and one that passes its own on may follow:

@@ -10,6 +10,7 @@
 
 #include "converter/layout/arena_plan.hpp"
 #include "converter/layout/following.hpp"
+#include "converter/layout/storage_parts.hpp"
 
 namespace tenon::converter {
 
@@ -44,6 +45,9 @@ class StorageChains {
   void HandOver(int64_t step, const std::function<size_t(TensorId tensor)>& storage_of,
                 const std::function<bool(size_t from, size_t to)>& may = nullptr);
 
+  /// Says which bytes of storages are alive when; without it, they are alive whole.
+  void SetParts(std::vector<std::vector<StoragePart>> parts) { parts_ = std::move(parts); }
+
   /// Sets the offsets of these storages, which must be whole chains. Those of `following`,
   /// which Useful has returned, lie on each other at the start of the arena.
   Placement Place(const std::vector<size_t>& storages, const PlaceOptions& options,
@@ -61,6 +65,7 @@ class StorageChains {
   };
   [[nodiscard]] Blocks BlocksOf(const std::vector<size_t>& storages,
                                 const std::vector<Following>& following) const;
+  [[nodiscard]] bool ReplaceByBands(const std::vector<Following>& pairs, Blocks& blocks) const;
   [[nodiscard]] bool MayFollow(const Following& pair) const;
 
   const Graph& graph_;
@@ -68,6 +73,7 @@ class StorageChains {
   ArenaPlan& plan_;
   std::vector<size_t> first_of_chain_;              ///< by storage
   std::vector<std::pair<int64_t, int64_t>> spans_;  ///< by step; empty: no groups
+  std::vector<std::vector<StoragePart>> parts_;     ///< by storage
 };
 
 }  // namespace tenon::converter

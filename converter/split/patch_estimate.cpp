@@ -235,15 +235,16 @@ class Estimator {
       bytes[root] =
           std::max(bytes[root], Bytes(t, rows_[i][t].All().size(), columns_[j][t].All().size()));
       live += WaitingBytes(i, j, t) + OtherTilesBytes(i, j, t);
-      if (chain_.IsExit(t) && Begun(i, j, t)) live += Whole(t);
+      if (chain_.source.id == kNone && chain_.IsExit(t) && Begun(i, j, t)) live += Whole(t);
     }
+    if (chain_.source.id != kNone) live += j == 0 ? before_exit_[i] : behind_exit_[i];
     for (size_t t = 0; t < count; ++t) {
       if (in_exit_[t] != 0) bytes[Root(t)] = 0;  // written where it belongs
     }
     for (size_t k = 0; k < chain_.ops.size(); ++k) {
       const auto out = static_cast<size_t>(chain_.ops[k].output);
       const size_t root = Root(out);
-      if (chain_.IsExit(out) && !Begun(i, j, out)) live += Whole(out);
+      if (chain_.IsExit(out)) live += Written(i, j, out);
       if (placed[root] == 0) live += bytes[root];
       placed[root] = 1;
       estimate_.peak = std::max(estimate_.peak, live);
@@ -292,38 +293,40 @@ class Estimator {
     return freed - kept;
   }
 
-  /// Returns the bytes that a tensor needs whole: of an exit that lies where the source does, those
-  /// beyond it.
-  [[nodiscard]] int64_t Whole(size_t t) const {
-    if (chain_.source.id != kNone && chain_.IsExit(t)) return behind_source_;
-    return Bytes(t, chain_.tensors[t].rows, Width(t));
+  [[nodiscard]] int64_t Whole(size_t t) const { return Bytes(t, chain_.tensors[t].rows, Width(t)); }
+
+  /// Returns the bytes that an exit needs more of from its op on.
+  [[nodiscard]] int64_t Written(size_t i, size_t j, size_t t) const {
+    if (chain_.source.id == kNone) return Begun(i, j, t) ? 0 : Whole(t);
+    return j == 0 ? behind_exit_[i] - before_exit_[i] : 0;
   }
 
-  /// Finds how far behind what has been read of the source the exit can be written.
+  /// Counts what has been made of the exit less what has been read of the source for the last time,
+  /// whose bytes other rows may take too.
   void FollowSource() {
     const ChainSource& source = chain_.source;
     if (source.id == kNone) return;
     const size_t last = chain_.tensors.size() - 1;
     const bool reads_source = source.readers.back().first == static_cast<int32_t>(last);
+    // The last op of a patch, or of a tile, writes its share.
+    const bool reads_more = reads_source || patching_.tiles > 1;
     const ChainTensor& exit = chain_.tensors[last];
-    int64_t distance = -exit.row_bytes * exit.rows;
     std::vector<PatchRows> rows;
     for (size_t i = 0; i < sample_.size(); ++i) {
       const int32_t part = sample_[i];
-      const bool again = patching_.policy == PatchPolicy::kRecompute;
-      const int32_t made =
-          again ? ExitShare(chain_, last, patching_.parts, part).end : rows_[i][last].end;
-      // The last op of a patch, or of a tile, writes them.
-      const bool reads_more = reads_source || patching_.tiles > 1;
-      if (!reads_more && part + 1 == patching_.parts) continue;
-      if (!reads_more) ranges_.Rows(part + 1, rows);
-      const int32_t needed = FirstOfSource(reads_more ? rows_[i] : rows);
-      distance = std::max(distance, made * exit.row_bytes - needed * source.row_bytes);
+      IndexRange made = rows_[i][last].New();
+      if (patching_.policy == PatchPolicy::kRecompute) {
+        made = ExitShare(chain_, last, patching_.parts, part);
+      }
+      const int32_t first = FirstOfSource(rows_[i]);
+      int32_t next = first;
+      if (!reads_more) {
+        ranges_.Rows(std::min(part + 1, patching_.parts - 1), rows);
+        next = part + 1 == patching_.parts ? source.rows : FirstOfSource(rows);
+      }
+      before_exit_.push_back(made.begin * exit.row_bytes - first * source.row_bytes);
+      behind_exit_.push_back(made.end * exit.row_bytes - next * source.row_bytes);
     }
-    const int64_t bytes = source.rows * source.row_bytes;
-    const int64_t both =
-        std::max(std::max<int64_t>(distance, 0) + bytes, exit.rows * exit.row_bytes);
-    behind_source_ = both - bytes;
   }
 
   /// Returns the first row of the source that a patch with these rows reads.
@@ -405,7 +408,10 @@ class Estimator {
   std::vector<uint8_t> in_exit_;  ///< patches are written straight into the whole
   std::vector<size_t> root_;
   std::vector<int32_t> release_;  ///< by root: the op after which its bytes are free
-  int64_t behind_source_ = 0;     ///< bytes of the exit that do not lie where the source does
+  /// Of a chain with a source, by examined patch: bytes of the exit that are written before its op
+  /// runs, and behind it, less those of the source that are no longer needed.
+  std::vector<int64_t> before_exit_;
+  std::vector<int64_t> behind_exit_;
   PatchEstimate estimate_;
 
   // Scratch of the simulation of one tile, by root.

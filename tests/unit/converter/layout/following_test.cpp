@@ -130,6 +130,19 @@ TEST_CASE("PlanArena: of three that follow each other each pair keeps its distan
   CHECK(in_front > 0);
 }
 
+TEST_CASE("PlanArena: what is alive for a while lies where rows have yet to be written") {
+  // Of each 64 bytes of x 256 of a are made; while the second are, 320 bytes of t are alive.
+  std::string text = Parts("x", "a", 0, {16, 64, "k"});
+  const std::string second = "%a1 = binary(%k, %a1m)\n";
+  text.replace(text.find(second), second.size(),
+               "%t = binary(%l, %a1m)\n%u = reduce(%t) {function=max, axes_mask=1}\n"
+               "%a1 = binary(%k, %u)\n");
+  const Located located = Locate(
+      "graph g\ninput %x: f32[64]\nconst %k: f32[64] = splat(2)\nconst %l: f32[80] = splat(2)\n" +
+      text + "%y = reduce(%a) {function=sum, axes_mask=1}\noutput %y\n");
+  CHECK(Plan(located, true).bytes <= 1024 + 64);
+}
+
 TEST_CASE("PlanArena: nothing follows where ops start together, or a run leaves a state") {
   const Located located = Locate(Whole(Parts("x", "a"), "a"));
   ArenaOptions options;

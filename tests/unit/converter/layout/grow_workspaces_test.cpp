@@ -3,6 +3,7 @@
 
 #include "backends/cpu/caps/cortex_m_caps.hpp"
 #include "converter/layout/arena_plan.hpp"
+#include "converter/layout/storage_parts.hpp"
 #include "tests/unit/converter/layout/memory_testing.hpp"
 
 namespace tenon::converter {
@@ -106,6 +107,65 @@ TEST_CASE("GrowWorkspaces: lets the arena grow as far as it may, and no further 
   for (const OpId id : graph.OpOrder()) {
     CHECK(graph.op(id).workspace_bytes == BytesOf(graph, graph.op(id), /*least=*/false));
   }
+}
+
+/// Two convolutions, of which each makes a half of an output, which a sum reads.
+constexpr const char* kHalves = R"(
+const %w: i8[64,64,1,1] = random(1)
+const %m: f32[1] = [0.01]
+%x0 = slice(%x) {begins=[0,0,0,0], sizes=[1,64,10,10], steps=[1,1,1,1]}
+%y0 = quantized_conv(%x0, %w, _, %m)
+%x1 = slice(%x) {begins=[1,0,0,0], sizes=[1,64,10,10], steps=[1,1,1,1]}
+%y1 = quantized_conv(%x1, %w, _, %m)
+%y = concat(%y0, %y1) {axis=0}
+%s = quantized_binary(%y, %y) {function=add}
+)";
+
+/// Returns of an op's workspace how many bytes lie on a tensor's storage, from `begin` to `end`.
+int64_t BytesOn(const Case& made, std::string_view op, std::string_view tensor, int64_t begin,
+                int64_t end) {
+  const OpId id = made.located.graph.tensor(made.located.Id(op)).producer;
+  const TensorId root = made.located.At(tensor).root;
+  int64_t bytes = 0;
+  for (const PlannedStorage& a : made.arena.storages) {
+    for (const PlannedStorage& b : made.arena.storages) {
+      if (a.workspace_of != id || b.root != root || b.workspace_of != kNone) continue;
+      bytes += std::max<int64_t>(
+          0, std::min(a.offset + a.bytes, b.offset + end) - std::max(a.offset, b.offset + begin));
+    }
+  }
+  return bytes;
+}
+
+TEST_CASE("GrowWorkspaces: over parts, on what is not written yet or not read any more") {
+  const std::string head = "graph g\ninput %x: i8[2,64,10,10]\n";
+  Case made = InLeast(head + kHalves + "output %s\n");
+  GrowWorkspacesOverParts(made.located.graph, made.located.locations, made.arena);
+  // The first op works before the second half of the output, the other behind the first of x.
+  CHECK(BytesOn(made, "y0", "y", 6400, 12800) > 0);
+  CHECK(BytesOn(made, "y0", "y", 0, 6400) == 0);
+  CHECK(BytesOn(made, "y0", "x", 0, 12800) == 0);
+  CHECK(BytesOn(made, "y1", "x", 0, 6400) > 0);
+  CHECK(BytesOn(made, "y1", "x", 6400, 12800) == 0);
+  CHECK(BytesOn(made, "y1", "y", 0, 12800) == 0);
+
+  // What an output of the graph or the next run needs stays.
+  for (const char* const ends : {"output %s\noutput %x\n", "output %s\nstate \"x\" = \"s\"\n"}) {
+    Case kept = InLeast(head + kHalves + ends);
+    GrowWorkspacesOverParts(kept.located.graph, kept.located.locations, kept.arena);
+    CHECK(BytesOn(kept, "y1", "x", 0, 12800) == 0);
+  }
+}
+
+TEST_CASE("PlaceWorkspaces: over parts, as low as they fit") {
+  Case made = InLeast(std::string("graph g\ninput %x: i8[2,64,10,10]\n") + kHalves + "output %s\n");
+  const int64_t bytes =
+      PlaceWorkspacesOverParts(made.located.graph, made.located.locations, made.arena);
+  CHECK(bytes <= made.arena.bytes);
+  CHECK(BytesOn(made, "y0", "y", 0, 6400) == 0);
+  CHECK(BytesOn(made, "y0", "x", 0, 12800) == 0);
+  CHECK(BytesOn(made, "y1", "x", 6400, 12800) == 0);
+  CHECK(BytesOn(made, "y1", "y", 0, 12800) == 0);
 }
 
 TEST_CASE("GrowWorkspaces: leaves the arena as it is where it is full") {
