@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "converter/import/guard_branch.hpp"
 #include "converter/import/onnx/ops/indexing.hpp"
 #include "converter/import/onnx/ops/ops.hpp"
 #include "converter/ir/shapes.hpp"
@@ -30,15 +31,19 @@ Status CheckBranch(const Lowering& node, const Ids& outputs) {
 }
 
 /// Computes both branches, of whose outputs the condition chooses when it is known: nothing else
-/// makes a difference, since ops have no effect but their outputs.
+/// makes a difference, since ops have no effect but their outputs and, of indices, errors.
 Status ChooseWhenRun(Lowering& node, TensorId condition, const onnx::GraphProto& then_branch,
                      const onnx::GraphProto& else_branch) {
   if (node.DTypeOf(condition) != DType::kBool || node.ShapeOf(condition).Elements() != 1) {
     return InputError("its condition is no single bool");
   }
   TENON_ASSIGN_OR_RETURN(const TensorId chosen, node.Reshape(condition, {}));
+  TENON_ASSIGN_OR_RETURN(const BranchOps then_ops, BranchOps::Begin(node.graph(), chosen));
   TENON_ASSIGN_OR_RETURN(const Ids thens, node.Inline(then_branch, {}, "then"));
+  TENON_RETURN_IF_ERROR(then_ops.Guard(node.graph(), chosen, true));
+  TENON_ASSIGN_OR_RETURN(const BranchOps else_ops, BranchOps::Begin(node.graph(), chosen));
   TENON_ASSIGN_OR_RETURN(const Ids elses, node.Inline(else_branch, {}, "else"));
+  TENON_RETURN_IF_ERROR(else_ops.Guard(node.graph(), chosen, false));
   TENON_RETURN_IF_ERROR(CheckBranch(node, thens));
   TENON_RETURN_IF_ERROR(CheckBranch(node, elses));
   for (int i = 0; i < node.OutputCount(); ++i) {

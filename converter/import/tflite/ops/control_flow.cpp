@@ -2,6 +2,7 @@
 // place, and so does every round of a loop; of a condition that is computed, both branches do.
 #include <fmt/ranges.h>
 
+#include "converter/import/guard_branch.hpp"
 #include "converter/import/import_graph.hpp"
 #include "converter/import/tflite/ops/ops.hpp"
 #include "tflite_subset_generated.h"
@@ -49,14 +50,18 @@ struct Branches {
 };
 
 /// Computes both branches, of whose outputs the condition chooses when it is known: nothing else
-/// makes a difference, since there are no variables in them.
+/// makes a difference, since there are no variables in them, but errors of indices.
 Status ChooseWhenRun(Node& node, TensorId condition, const Branches& branches, const Ids& inputs) {
   if (node.DTypeOf(condition) != DType::kBool || node.ShapeOf(condition).Elements() != 1) {
     return InputError("its condition is no single bool");
   }
   TENON_ASSIGN_OR_RETURN(const TensorId chosen, node.Reshape(condition, {}));
+  TENON_ASSIGN_OR_RETURN(const BranchOps then_ops, BranchOps::Begin(node.graph(), chosen));
   TENON_ASSIGN_OR_RETURN(const Ids thens, node.Inline(branches.then_graph, inputs));
+  TENON_RETURN_IF_ERROR(then_ops.Guard(node.graph(), chosen, true));
+  TENON_ASSIGN_OR_RETURN(const BranchOps else_ops, BranchOps::Begin(node.graph(), chosen));
   TENON_ASSIGN_OR_RETURN(const Ids elses, node.Inline(branches.else_graph, inputs));
+  TENON_RETURN_IF_ERROR(else_ops.Guard(node.graph(), chosen, false));
   if (thens.size() != elses.size()) {
     return InputError("its branches have {} and {} outputs", thens.size(), elses.size());
   }

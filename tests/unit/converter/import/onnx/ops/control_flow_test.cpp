@@ -155,6 +155,25 @@ TEST_CASE("If: of a condition that is computed both branches are, and it chooses
   CheckClose(Run(ComputedIf(), {{0, 1}, {2}}), {0, -1});
 }
 
+TEST_CASE("If: an index out of range in the branch that is not taken does no harm") {
+  ModelBuilder model(13);
+  model.Input("x", {2}).Input("flag", {1}).Input("places", {2});
+  model.Node("Cast", {"flag"}, {"taken"}, "c").Set("to", onnx::TensorProto::BOOL);
+  model.Node("Cast", {"places"}, {"indices"}, "i").Set("to", onnx::TensorProto::INT64);
+  model.Node("If", {"taken"}, {"y"});
+  const onnx::GraphProto gather = Body("Gather", {"x", "indices"}, {}, "gathered");
+  const onnx::GraphProto other = Body("Neg", {"x"}, {}, "other");
+  bool in_then = true;
+  SUBCASE("then") {}
+  SUBCASE("else") { in_then = false; }
+  SetGraph(model, "then_branch", in_then ? gather : other);
+  SetGraph(model, "else_branch", in_then ? other : gather);
+  model.Output("y");
+  const float gathers = in_then ? 1.0F : 0.0F;
+  CheckClose(Run(model, {{3, 4}, {gathers}, {1, 0}}), {4, 3});
+  CheckClose(Run(model, {{3, 4}, {1 - gathers}, {100, -7}}), {-3, -4});
+}
+
 TEST_CASE("If: branches of other shapes are refused where the condition is computed") {
   const std::string text = ComputedIf("other").Text();
   CHECK(Contains(text, "--freeze flag=FILE.npy"));
