@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "converter/import/import_graph.hpp"
 #include "converter/import/tflite/ops/ops.hpp"
 #include "tflite_subset_generated.h"
 
@@ -47,7 +48,40 @@ Status LowerPad(Node& node) {
   return node.SetOutput(0, y, order);
 }
 
-// SYMMETRIC repeats the border itself; that is what kEdge does where one element is added.
+namespace {
+
+/// The places along a dimension that a mirror before its first element and behind its last one
+/// shows, the border among them.
+std::vector<int64_t> MirroredPlaces(int64_t begin, int64_t dim, int64_t end) {
+  std::vector<int64_t> places;
+  for (int64_t i = begin; i > 0; --i) places.push_back(i - 1);
+  for (int64_t i = 0; i < dim; ++i) places.push_back(i);
+  for (int64_t i = 0; i < end; ++i) places.push_back(dim - 1 - i);
+  return places;
+}
+
+/// SYMMETRIC: the border itself is repeated.
+Result<TensorId> MirrorWithBorder(Node& node, TensorId x, const PadAttributes& amounts) {
+  for (int32_t axis = 0; axis < amounts.rank; ++axis) {
+    const int32_t begin = amounts.begins[axis];
+    const int32_t end = amounts.ends[axis];
+    const int32_t dim = node.ShapeOf(x)[axis];
+    if (begin == 0 && end == 0) continue;
+    if (begin > dim || end > dim) {
+      return InputError("mirrors {} and {} elements of a dimension of {}", begin, end, dim);
+    }
+    const std::vector<int64_t> places = MirroredPlaces(begin, dim, end);
+    TENON_ASSIGN_OR_RETURN(const Shape shape, ShapeFromDims({static_cast<int64_t>(places.size())}));
+    GatherAttributes attributes;
+    attributes.axis = axis;
+    const TensorId indices = node.graph().AddConstantOf("mirror", DType::kI64, shape, places);
+    TENON_ASSIGN_OR_RETURN(x, node.Emit(OpKind::kGather, {x, indices}, Attributes(attributes)));
+  }
+  return x;
+}
+
+}  // namespace
+
 Status LowerMirrorPad(Node& node) {
   const auto* options = node.stored().builtin_options_as_MirrorPadOptions();
   if (options == nullptr) return InputError("its options are missing");
@@ -59,9 +93,10 @@ Status LowerMirrorPad(Node& node) {
     const auto many = [](int32_t amount) { return amount > 1; };
     if (std::any_of(attributes.begins, attributes.begins + attributes.rank, many) ||
         std::any_of(attributes.ends, attributes.ends + attributes.rank, many)) {
-      return InputError("symmetric padding by more than 1 is not supported");
+      TENON_ASSIGN_OR_RETURN(const TensorId y, MirrorWithBorder(node, x, attributes));
+      return node.SetOutput(0, y, order);
     }
-    attributes.mode = PadMode::kEdge;
+    attributes.mode = PadMode::kEdge;  // which one element of the border is
   }
   TENON_ASSIGN_OR_RETURN(const TensorId y, node.Emit(OpKind::kPad, {x}, Attributes(attributes)));
   return node.SetOutput(0, y, order);

@@ -267,7 +267,10 @@ TEST_CASE("TFLite lowering: PAD puts zeros around, MIRROR_PAD what is there") {
         std::vector<Floats>{{3, 2, 1, 2, 3, 2}});
   CHECK(Make(mirror(format::MirrorPadMode::SYMMETRIC, {1, 1}, {5})).values ==
         std::vector<Floats>{{1, 1, 2, 3, 3}});
-  CHECK(Refuses(mirror(format::MirrorPadMode::SYMMETRIC, {2, 0}, {5}), "by more than 1"));
+  CHECK(Make(mirror(format::MirrorPadMode::SYMMETRIC, {2, 3}, {8})).values ==
+        std::vector<Floats>{{2, 1, 1, 2, 3, 3, 2, 1}});
+  CHECK(Refuses(mirror(format::MirrorPadMode::SYMMETRIC, {4, 0}, {7}),
+                "mirrors 4 and 0 elements of a dimension of 3"));
   CHECK(Refuses({Op::PAD, {1, 2}, {{0, 1}}, {{2, 3}}}, "2 amounts do not fit 2 dimensions"));
   CHECK(Refuses({Op::PAD, {1, 2}, {{0, -1, 0, 0}}, {{2, 3}}}, "amount -1 is out of range"));
 }
