@@ -8,7 +8,7 @@
 #include "converter/driver/fit_one_unit.hpp"
 #include "converter/driver/fit_several_units.hpp"
 #include "converter/driver/refusal.hpp"
-#include "converter/layout/storage_parts.hpp"
+#include "converter/layout/grow_workspaces.hpp"
 #include "converter/schedule/program_problem.hpp"
 
 namespace tenon::converter {
@@ -253,11 +253,8 @@ Result<Fitted> CompileToFit(const Graph& graph, const CompileOptions& options,
   if (fitted.compiled.schedule.workers.empty()) {
     TENON_ASSIGN_OR_RETURN(const int64_t most, BytesForWorkspaces(fitted, options, split));
     Compiled& compiled = fitted.compiled;
-    if (options.arena.follow) {
-      GrowWorkspacesOverParts(compiled.graph, compiled.locations, compiled.arena, most);
-    } else {
-      GrowWorkspaces(compiled.graph, compiled.arena, most);
-    }
+    GrowWorkspaces(compiled.graph, compiled.locations, compiled.arena,
+                   {most, options.arena.follow});
   }
   return fitted;
 }

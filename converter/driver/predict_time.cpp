@@ -5,7 +5,7 @@
 
 #include "converter/cost/instruction_cost_model.hpp"
 #include "converter/driver/fit_ways.hpp"
-#include "converter/layout/storage_parts.hpp"
+#include "converter/layout/grow_workspaces.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -60,11 +60,7 @@ class InArena {
   void PredictWith(int64_t most_bytes) {
     graph_ = compiled_.graph;
     arena_ = compiled_.arena;
-    if (options_.arena.follow) {
-      GrowWorkspacesOverParts(graph_, compiled_.locations, arena_, most_bytes);
-    } else {
-      GrowWorkspaces(graph_, arena_, most_bytes);
-    }
+    GrowWorkspaces(graph_, compiled_.locations, arena_, {most_bytes, options_.arena.follow});
     converter::Predict(options_, unit_, executed_, graph_, compiled_);
   }
 

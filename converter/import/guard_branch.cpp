@@ -1,19 +1,12 @@
 #include "converter/import/guard_branch.hpp"
 
-#include <algorithm>
 #include <vector>
 
 #include "runtime/ops/attributes.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
 namespace {
-
-/// The operand with indices of an op that fails where one is out of range, or -1.
-int IndicesOf(const Op& op) {
-  if (op.kind == OpKind::kGather) return GatherInput::kIndices;
-  if (op.kind == OpKind::kScatter) return ScatterInput::kIndices;
-  return -1;
-}
 
 TensorId Zero(Graph& graph, DType dtype, const std::string& name) {
   return graph.AddConstant(name, dtype, Shape{},
@@ -39,7 +32,7 @@ Result<BranchOps> BranchOps::Begin(Graph& graph, TensorId condition) {
 Status BranchOps::Guard(Graph& graph, TensorId condition, bool taken) const {
   TENON_ASSIGN_OR_RETURN(const OpId end, Mark(graph, condition));
   for (OpId id = mark_; id < end; ++id) {
-    const int operand = graph.IsOp(id) ? IndicesOf(graph.op(id)) : -1;
+    const int operand = graph.IsOp(id) ? TraitsOf(graph.op(id).kind).checked_indices : -1;
     if (operand < 0) continue;
     const TensorId indices = graph.op(id).inputs[static_cast<size_t>(operand)];
     if (graph.tensor(indices).constant != nullptr) continue;

@@ -22,6 +22,14 @@ namespace tenon::converter {
   return std::accumulate(shape.dims + begin, shape.dims + end, int64_t{1}, std::multiplies<>());
 }
 
+/// The reshape that gives the shape.
+[[nodiscard]] inline ReshapeAttributes ReshapeTo(const Shape& shape) {
+  ReshapeAttributes reshape;
+  reshape.rank = shape.rank;
+  std::copy_n(shape.dims, shape.rank, reshape.dims);
+  return reshape;
+}
+
 /// The slice that takes everything.
 [[nodiscard]] inline SliceAttributes WholeSlice(const Shape& shape) {
   SliceAttributes slice;

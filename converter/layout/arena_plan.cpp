@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 
+#include "converter/layout/grow_workspaces.hpp"
 #include "converter/layout/storage_chains.hpp"
 #include "converter/layout/storage_parts.hpp"
 #include "converter/map/backends.hpp"

@@ -90,13 +90,4 @@ struct LargestOp {
 [[nodiscard]] ArenaPlan PlanArena(const Graph& graph, const Locations& locations,
                                   const ArenaOptions& options);
 
-// Workspaces are made as small as kernels allow. They can grow into memory that nothing else uses
-// while the op runs.
-
-/// Gives ops the workspace that their kernels prefer (KernelCaps::workspace_bytes, one thread), or
-/// as much of it as is free in their arena during their step: where it was, or elsewhere. Applies
-/// only to kernels that can run in less; nothing shrinks and nothing else moves. A single arena may
-/// grow for it to `most_bytes`, others do not. Returns the number of workspaces that have grown.
-int64_t GrowWorkspaces(Graph& graph, ArenaPlan& arena, int64_t most_bytes = 0);
-
 }  // namespace tenon::converter

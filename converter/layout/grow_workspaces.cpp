@@ -1,9 +1,10 @@
+#include "converter/layout/grow_workspaces.hpp"
+
 #include <algorithm>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "converter/layout/arena_plan.hpp"
 #include "converter/layout/storage_parts.hpp"
 #include "converter/map/backends.hpp"
 
@@ -80,8 +81,12 @@ Gap LargestGap(const ArenaPlan& arena, const Parts& parts, const PlannedStorage&
   return largest;
 }
 
-/// `parts` may be none: storages are alive whole.
-int64_t Grow(Graph& graph, ArenaPlan& arena, const Parts& parts, int64_t most_bytes) {
+}  // namespace
+
+int64_t GrowWorkspaces(Graph& graph, const Locations& locations, ArenaPlan& arena,
+                       const WorkspaceRoom& room) {
+  // Without parts storages are alive whole.
+  const Parts parts = room.over_parts ? PartsOf(graph, locations, arena) : Parts();
   std::unordered_map<OpId, size_t> storages;
   for (size_t i = 0; i < arena.storages.size(); ++i) {
     if (arena.storages[i].workspace_of != kNone) storages[arena.storages[i].workspace_of] = i;
@@ -98,8 +103,8 @@ int64_t Grow(Graph& graph, ArenaPlan& arena, const Parts& parts, int64_t most_by
     if (wanted <= storage.bytes) continue;
     const int64_t end = ArenaBytes(arena, storage.arena);
     Gap gap = LargestGap(arena, parts, storage, end);
-    if (gap.bytes < wanted && most_bytes > end && arena.arenas.empty()) {
-      const int64_t most = most_bytes / kStorageAlignment * kStorageAlignment;
+    if (gap.bytes < wanted && room.most_bytes > end && arena.arenas.empty()) {
+      const int64_t most = room.most_bytes / kStorageAlignment * kStorageAlignment;
       gap = LargestGap(arena, parts, storage, most);
     }
     // Kernels that can run without a workspace are faster only with all of it.
@@ -118,17 +123,6 @@ int64_t Grow(Graph& graph, ArenaPlan& arena, const Parts& parts, int64_t most_by
     ++grown;
   }
   return grown;
-}
-
-}  // namespace
-
-int64_t GrowWorkspaces(Graph& graph, ArenaPlan& arena, int64_t most_bytes) {
-  return Grow(graph, arena, {}, most_bytes);
-}
-
-int64_t GrowWorkspacesOverParts(Graph& graph, const Locations& locations, ArenaPlan& arena,
-                                int64_t most_bytes) {
-  return Grow(graph, arena, PartsOf(graph, locations, arena), most_bytes);
 }
 
 int64_t PlaceWorkspacesOverParts(const Graph& graph, const Locations& locations, ArenaPlan& arena) {

@@ -23,15 +23,4 @@ struct StoragePart {
                                                             const Locations& locations,
                                                             const ArenaPlan& plan);
 
-// A workspace may also lie on bytes of storages that are alive, where they have yet to be written,
-// or have been used for the last time: on the rows of an output that later patches make, say.
-
-/// Places each workspace, whose op starts with no others, as low as it fits beside what is placed.
-/// Returns how many bytes of the arena they need.
-int64_t PlaceWorkspacesOverParts(const Graph& graph, const Locations& locations, ArenaPlan& arena);
-
-/// As GrowWorkspaces of arena_plan.hpp, over parts.
-int64_t GrowWorkspacesOverParts(Graph& graph, const Locations& locations, ArenaPlan& arena,
-                                int64_t most_bytes = 0);
-
 }  // namespace tenon::converter

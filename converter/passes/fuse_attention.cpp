@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "converter/ir/rewrite.hpp"
+#include "converter/ir/shapes.hpp"
 #include "converter/passes/passes.hpp"
 
 namespace tenon::converter {
@@ -143,13 +144,6 @@ std::optional<Match> MatchAttention(const Graph& graph, const Op& last) {
     return std::nullopt;
   }
   return MatchScores(graph, logits, match);
-}
-
-ReshapeAttributes ReshapeTo(const Shape& shape) {
-  ReshapeAttributes attributes;
-  attributes.rank = shape.rank;
-  std::copy_n(shape.dims, shape.rank, attributes.dims);
-  return attributes;
 }
 
 /// The tensor with the dimensions before its last two counted as in `like`.

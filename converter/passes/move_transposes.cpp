@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "converter/ir/rewrite.hpp"
+#include "converter/ir/shapes.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -45,8 +46,9 @@ OpId OnlyBefore(const Graph& graph, OpId id, OpKind kind) {
 }
 
 /// For each joined dimension the first of those that it is made of, and their number at the end;
-/// empty where they are not made of others one after the other.
+/// empty where they are not made of more others one after the other.
 std::vector<int32_t> RunsOf(const Shape& joined, const Shape& parts) {
+  if (joined.rank >= parts.rank) return {};
   std::vector<int32_t> begins;
   int32_t at = 0;
   for (int32_t i = 0; i < joined.rank; ++i) {
@@ -59,13 +61,6 @@ std::vector<int32_t> RunsOf(const Shape& joined, const Shape& parts) {
   }
   begins.push_back(at);
   return at == parts.rank ? begins : std::vector<int32_t>();
-}
-
-Attributes ReshapeTo(const Shape& shape) {
-  ReshapeAttributes attributes;
-  attributes.rank = shape.rank;
-  std::copy_n(shape.dims, shape.rank, attributes.dims);
-  return Attributes(attributes);
 }
 
 /// The transpose of the parts that moves joined dimensions as `transpose` does. `begins` are of the
@@ -95,13 +90,12 @@ bool TryJoinLater(Graph& graph, OpId id) {
   const Op& transpose = graph.op(id);
   const Shape& parts = graph.tensor(join.inputs.front()).shape;
   const Shape& joined = graph.tensor(join.outputs.front()).shape;
-  if (joined.rank >= parts.rank) return false;
   const std::vector<int32_t> begins = RunsOf(joined, parts);
   if (begins.empty()) return false;
   const TransposeAttributes moved = OfParts(transpose.attributes.As<TransposeAttributes>(), begins);
-  return ReplaceBoth(
-      graph, before, id, {transpose.name, OpKind::kTranspose, Attributes(moved)},
-      {join.name, OpKind::kReshape, ReshapeTo(graph.tensor(transpose.outputs.front()).shape)});
+  return ReplaceBoth(graph, before, id, {transpose.name, OpKind::kTranspose, Attributes(moved)},
+                     {join.name, OpKind::kReshape,
+                      Attributes(ReshapeTo(graph.tensor(transpose.outputs.front()).shape))});
 }
 
 /// Cuts dimensions before they are moved.
@@ -112,7 +106,6 @@ bool TryCutEarlier(Graph& graph, OpId id) {
   const Op& cut = graph.op(id);
   const Shape& joined = graph.tensor(transpose.outputs.front()).shape;
   const Shape& parts = graph.tensor(cut.outputs.front()).shape;
-  if (joined.rank >= parts.rank) return false;
   const std::vector<int32_t> begins = RunsOf(joined, parts);
   if (begins.empty()) return false;
   // From the parts as they lie afterwards back to how they lie before.
@@ -120,7 +113,8 @@ bool TryCutEarlier(Graph& graph, OpId id) {
       OfParts(Inverse(transpose.attributes.As<TransposeAttributes>()), begins);
   Shape unmoved = parts;
   for (int32_t i = 0; i < parts.rank; ++i) unmoved[i] = parts[back.permutation[i]];
-  return ReplaceBoth(graph, before, id, {cut.name, OpKind::kReshape, ReshapeTo(unmoved)},
+  return ReplaceBoth(graph, before, id,
+                     {cut.name, OpKind::kReshape, Attributes(ReshapeTo(unmoved))},
                      {transpose.name, OpKind::kTranspose, Attributes(Inverse(back))});
 }
 

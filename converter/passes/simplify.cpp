@@ -1,4 +1,5 @@
 #include "converter/ir/rewrite.hpp"
+#include "converter/ir/shapes.hpp"
 #include "converter/passes/move_transposes.hpp"
 #include "converter/passes/passes.hpp"
 
@@ -80,12 +81,9 @@ bool TryTransposeToReshape(Graph& graph, OpId id) {
     last = axis;
   }
   const Shape y = graph.tensor(op.outputs.front()).shape;
-  ReshapeAttributes reshape;
-  reshape.rank = y.rank;
-  std::copy(y.dims, y.dims + y.rank, reshape.dims);
   Op& changed = graph.MutableOp(id);
   changed.kind = OpKind::kReshape;
-  changed.attributes = Attributes(reshape);
+  changed.attributes = Attributes(ReshapeTo(y));
   return true;
 }
 

@@ -4,6 +4,7 @@
 
 #include "caffe_subset.pb.h"
 #include "converter/import/import_graph.hpp"
+#include "converter/ir/shapes.hpp"
 #include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter::caffe {
@@ -88,10 +89,7 @@ Result<TensorId> Layer::Emit(OpKind kind, const std::vector<TensorId>& inputs,
 Result<TensorId> Layer::Reshape(TensorId x, const std::vector<int64_t>& dims) {
   TENON_ASSIGN_OR_RETURN(const Shape shape, ShapeFromDims(dims));
   if (shape == ShapeOf(x)) return x;
-  ReshapeAttributes attributes;
-  attributes.rank = shape.rank;
-  std::copy_n(shape.dims, shape.rank, attributes.dims);
-  return Emit(OpKind::kReshape, {x}, Attributes(attributes));
+  return Emit(OpKind::kReshape, {x}, Attributes(ReshapeTo(shape)));
 }
 
 Result<TensorId> Layer::Transpose(TensorId x, const std::vector<int32_t>& permutation) {

@@ -7,6 +7,7 @@
 
 #include "converter/import/onnx/importer.hpp"
 #include "converter/ir/elements.hpp"
+#include "converter/ir/shapes.hpp"
 #include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter {
@@ -329,10 +330,7 @@ Result<TensorId> Lowering::Reshape(TensorId x, const std::vector<int64_t>& dims,
         output >= 0 ? node_.output(output) : importer_.FreshName(tensor.name + "/reshaped");
     return Finish(graph().AddConstant(name, tensor.dtype, shape, *tensor.constant), output);
   }
-  ReshapeAttributes attributes;
-  attributes.rank = shape.rank;
-  std::copy_n(shape.dims, shape.rank, attributes.dims);
-  return Emit(OpKind::kReshape, {x}, Attributes(attributes), output);
+  return Emit(OpKind::kReshape, {x}, Attributes(ReshapeTo(shape)), output);
 }
 
 Result<TensorId> Lowering::Transpose(TensorId x, const std::vector<int32_t>& permutation,

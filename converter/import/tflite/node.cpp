@@ -6,6 +6,7 @@
 #include "converter/import/import_graph.hpp"
 #include "converter/import/tflite/model_file.hpp"
 #include "converter/ir/elements.hpp"
+#include "converter/ir/shapes.hpp"
 #include "runtime/ops/host/op_table.hpp"
 #include "tflite_subset_generated.h"
 
@@ -301,10 +302,7 @@ Result<TensorId> Node::Reshape(TensorId x, const std::vector<int64_t>& dims) {
   if (tensor.IsConstant() && shape.Elements() == tensor.shape.Elements()) {
     return graph().AddConstant(tensor.name + "/reshaped", tensor.dtype, shape, *tensor.constant);
   }
-  ReshapeAttributes attributes;
-  attributes.rank = shape.rank;
-  std::copy_n(shape.dims, shape.rank, attributes.dims);
-  return Emit(OpKind::kReshape, {x}, Attributes(attributes));
+  return Emit(OpKind::kReshape, {x}, Attributes(ReshapeTo(shape)));
 }
 
 Result<TensorId> Node::Transpose(TensorId x, const std::vector<int32_t>& permutation) {

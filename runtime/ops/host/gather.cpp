@@ -28,7 +28,10 @@ bool GatherSplit(const OpCall& call, int32_t axis, InputSplit* inputs, int32_t* 
 
 constexpr OpHostRow kGatherHostRow = {
     .text = TextOf<GatherAttributes>(kFields),
-    .traits = {.moves_elements = true, .keeps_scale = true, .new_axes = true},
+    .traits = {.moves_elements = true,
+               .keeps_scale = true,
+               .new_axes = true,
+               .checked_indices = GatherInput::kIndices},
     .work = SelectedWork,
     .split = {kEveryAxis, ImageAxis, GatherSplit},
 };

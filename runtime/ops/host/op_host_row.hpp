@@ -49,6 +49,9 @@ struct OpTraits {
   bool keeps_scale = false;
   bool new_axes = false;        ///< the output's axes are not those of the input
   bool operands_alike = false;  ///< goes over its operands side by side: best in one layout
+  /// The operand that holds indices, of which one out of range is an error when the op runs; -1:
+  /// there is none.
+  int checked_indices = -1;
   /// Where the attributes have an Activation and a QuantizedOutput, in words; -1: nowhere.
   int activation_offset = -1;
   int output_offset = -1;

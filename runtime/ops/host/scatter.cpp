@@ -21,6 +21,7 @@ bool ScatterSplit(const OpCall& call, int32_t axis, InputSplit* inputs, int32_t*
 
 constexpr OpHostRow kScatterHostRow = {
     .text = TextOf<ScatterAttributes>(kFields),
+    .traits = {.checked_indices = ScatterInput::kIndices},
     .work = MoveWork,
     .split = {kEveryAxis, ImageAxis, ScatterSplit},
 };

@@ -1,9 +1,9 @@
+#include "converter/layout/grow_workspaces.hpp"
+
 #include <algorithm>
 #include <utility>
 
 #include "backends/cpu/caps/cortex_m_caps.hpp"
-#include "converter/layout/arena_plan.hpp"
-#include "converter/layout/storage_parts.hpp"
 #include "tests/unit/converter/layout/memory_testing.hpp"
 
 namespace tenon::converter {
@@ -78,7 +78,7 @@ TEST_CASE("GrowWorkspaces: gives ops what their kernels like where the arena has
                                   "output %g") +
                       kConvs + kSum);
   const int64_t before = made.arena.bytes;
-  CHECK(GrowWorkspaces(made.located.graph, made.arena) == 3);
+  CHECK(GrowWorkspaces(made.located.graph, made.located.locations, made.arena) == 3);
   CHECK(made.arena.bytes == before);
   CheckApart(made.arena);
   const Graph& graph = made.located.graph;
@@ -95,11 +95,11 @@ TEST_CASE("GrowWorkspaces: lets the arena grow as far as it may, and no further 
   Case made = InLeast(std::string("graph g") + kConvs + "output %z\n");
   const int64_t before = made.arena.bytes;
   Case wide = InLeast(std::string("graph g") + kConvs + "output %z\n");
-  GrowWorkspaces(made.located.graph, made.arena, before + 100);
+  GrowWorkspaces(made.located.graph, made.located.locations, made.arena, {before + 100});
   CHECK(made.arena.bytes > before);
   CHECK(PaddedBytes(made.arena.bytes) <= before + 100);  // as limits count it
   CheckApart(made.arena);
-  GrowWorkspaces(wide.located.graph, wide.arena, 1 << 20);
+  GrowWorkspaces(wide.located.graph, wide.located.locations, wide.arena, {1 << 20});
   CHECK(wide.arena.bytes > before + 100);
   CHECK(wide.arena.bytes < 1 << 20);
   CheckApart(wide.arena);
@@ -140,7 +140,7 @@ int64_t BytesOn(const Case& made, std::string_view op, std::string_view tensor, 
 TEST_CASE("GrowWorkspaces: over parts, on what is not written yet or not read any more") {
   const std::string head = "graph g\ninput %x: i8[2,64,10,10]\n";
   Case made = InLeast(head + kHalves + "output %s\n");
-  GrowWorkspacesOverParts(made.located.graph, made.located.locations, made.arena);
+  GrowWorkspaces(made.located.graph, made.located.locations, made.arena, {0, true});
   // The first op works before the second half of the output, the other behind the first of x.
   CHECK(BytesOn(made, "y0", "y", 6400, 12800) > 0);
   CHECK(BytesOn(made, "y0", "y", 0, 6400) == 0);
@@ -152,9 +152,38 @@ TEST_CASE("GrowWorkspaces: over parts, on what is not written yet or not read an
   // What an output of the graph or the next run needs stays.
   for (const char* const ends : {"output %s\noutput %x\n", "output %s\nstate \"x\" = \"s\"\n"}) {
     Case kept = InLeast(head + kHalves + ends);
-    GrowWorkspacesOverParts(kept.located.graph, kept.located.locations, kept.arena);
+    GrowWorkspaces(kept.located.graph, kept.located.locations, kept.arena, {0, true});
     CHECK(BytesOn(kept, "y1", "x", 0, 12800) == 0);
   }
+}
+
+TEST_CASE("GrowWorkspaces: over parts, turns with a storage are taken one way round") {
+  // While b works the first half of y has been read, and the second has yet to be written.
+  Case made = InLeast(R"(graph g
+input %x: i8[1,64,10,10]
+const %w: i8[64,64,1,1] = random(1)
+const %m: f32[1] = [0.01]
+%y0 = quantized_conv(%x, %w, _, %m)
+%a = quantized_binary(%y0, %y0) {function=add}
+%b = quantized_conv(%a, %w, _, %m)
+%y1 = quantized_binary(%b, %b) {function=add}
+%y = concat(%y0, %y1) {axis=0}
+%t = slice(%y) {begins=[1,0,0,0], sizes=[1,64,10,10], steps=[1,1,1,1]}
+%s = quantized_binary(%t, %t) {function=add}
+output %s
+)");
+  GrowWorkspaces(made.located.graph, made.located.locations, made.arena, {0, true});
+  CHECK(BytesOn(made, "b", "y", 6400, 12800) > 0);
+  CHECK(BytesOn(made, "b", "y", 0, 6400) == 0);
+}
+
+TEST_CASE("GrowWorkspaces: over parts, not where ops start together") {
+  Case made = InLeast(std::string("graph g\ninput %x: i8[2,64,10,10]\n") + kHalves + "output %s\n");
+  made.arena.groups = {{made.located.graph.tensor(made.located.Id("y0")).producer,
+                        made.located.graph.tensor(made.located.Id("y1")).producer}};
+  GrowWorkspaces(made.located.graph, made.located.locations, made.arena, {0, true});
+  CHECK(BytesOn(made, "y0", "y", 0, 12800) == 0);
+  CHECK(BytesOn(made, "y1", "x", 0, 12800) == 0);
 }
 
 TEST_CASE("PlaceWorkspaces: over parts, as low as they fit") {
@@ -171,7 +200,7 @@ TEST_CASE("PlaceWorkspaces: over parts, as low as they fit") {
 TEST_CASE("GrowWorkspaces: leaves the arena as it is where it is full") {
   Case made = InLeast(std::string("graph g") + kConvs + "output %z\n");
   const int64_t before = made.arena.bytes;
-  GrowWorkspaces(made.located.graph, made.arena);
+  GrowWorkspaces(made.located.graph, made.located.locations, made.arena);
   CHECK(made.arena.bytes == before);
   CheckApart(made.arena);
   const Graph& graph = made.located.graph;
@@ -189,7 +218,7 @@ TEST_CASE("GrowWorkspaces: an arena whose size is no multiple of an alignment ke
     made.arena.bytes = storage.offset + storage.bytes + 24;  // which are free
   }
   const int64_t before = made.arena.bytes;
-  GrowWorkspaces(made.located.graph, made.arena);
+  GrowWorkspaces(made.located.graph, made.located.locations, made.arena);
   CHECK(made.arena.bytes == before);
   CheckApart(made.arena);
 }

@@ -210,6 +210,23 @@ TEST_CASE("Patch estimate: an exit that follows its source needs what is written
   CHECK(EstimatePatches(chain, {4, PatchPolicy::kRecompute}).peak == (2 + 4) * kRow);
 }
 
+TEST_CASE("Patch estimate: rows of an exit that follows count from when they are made") {
+  Chain chain = WholeChain(R"(graph g
+input %x: f32[1,1,8,1]
+const %w: f32[1,1,3,1] = [1, 2, 3]
+const %v: f32[4,1,3,1] = random(1)
+%a = conv(%x, %w) {pads=[1,0,1,0]}
+%b = conv(%a, %v) {pads=[1,0,1,0]}
+output %b
+)");
+  chain.source = {0, 8, kRow, {{0, chain.ops[0].inputs[0].need}}};
+  // Before the last patch six rows of b, of four each, less four of x; it makes three of a, and
+  // then two more of b, after which nothing reads the rest of x. Whole, b were 24 and x 8, beside
+  // four rows of a.
+  CHECK(EstimatePatches(chain, {4, PatchPolicy::kRecompute}).peak ==
+        (6 * 4 - 4 + 3 + 2 * 4 - 4) * kRow);
+}
+
 TEST_CASE("Patch estimate: an exit whose op reads the source leaves it what the patch reads") {
   Chain chain = WholeChain(R"(graph g
 input %x: f32[1,1,8,1]

@@ -173,6 +173,40 @@ TEST_CASE("TFLite IF: of a condition that is computed both branches are, and it 
   CHECK(RunStep(again, {{"x", {-3.0F, -4.0F}}}).at("y") == std::vector<float>{9, 16});
 }
 
+/// y = the elements of x at `places`, or -x, by whether x[0] is above 0.
+struct GuardedIndices : TfliteBuilder {
+  GuardedIndices() {
+    const int32_t x = Input("x", TensorType::FLOAT32, {2});
+    const int32_t places = Input("places", TensorType::FLOAT32, {2});
+    const int32_t at = Value("at", TensorType::INT32, {2});
+    const int32_t y = Output("y", TensorType::FLOAT32, {2});
+    const int32_t inner = Value("inner", TensorType::FLOAT32, {2});
+    const int32_t indices = Value("indices", TensorType::INT32, {2});
+    const int32_t result = Value("result", TensorType::FLOAT32, {2});
+    const int32_t first = Value("first", TensorType::FLOAT32, {1});
+    const int32_t above = Value("above", TensorType::BOOL, {1});
+    Node(Op::SLICE, {x, Ints("begin", {1}, {0}), Ints("size", {1}, {1})}, {first});
+    Node(Op::GREATER, {first, Floats("zero", {}, {0})}, {above});
+    Node(Op::CAST, {places}, {at});
+    const int32_t taken = Graph({inner, indices}, {result}, [&] {
+      Node(Op::GATHER, {inner, indices}, {result});
+    });
+    const int32_t other =
+        Graph({inner, indices}, {result}, [&] { Node(Op::NEG, {inner}, {result}); });
+    Node(Op::IF, {above, x, at}, {y}, BuiltinOptions::IfOptions,
+         format::CreateIfOptions(flat, taken, other).Union());
+  }
+};
+
+TEST_CASE("TFLite IF: an index out of range in the branch that is not taken does no harm") {
+  GuardedIndices taken;
+  CHECK(RunStep(taken, {{"x", {3.0F, -4.0F}}, {"places", {1, 0}}}).at("y") ==
+        std::vector<float>{-4, 3});
+  GuardedIndices other;
+  CHECK(RunStep(other, {{"x", {-3.0F, -4.0F}}, {"places", {100, -7}}}).at("y") ==
+        std::vector<float>{3, 4});
+}
+
 TEST_CASE("TFLite IF: branches of other shapes are refused where the condition is computed") {
   const std::string text = ComputedBranch(false).Text();
   CHECK(text.starts_with("error: node 'y' (IF): "));
