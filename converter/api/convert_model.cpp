@@ -232,8 +232,11 @@ Result<MeasuredConversion> ConvertOrMeasure(const ConvertRequest& request) {
   Error error = conversion.error();
   // What takes a program longer than a user waits for an answer is not worth trying.
   constexpr double kSeconds = 10;
+  const double limit = request.time_limit_seconds;
   const Result<Board> chip = LoadBoard(request.board);
-  if (chip.ok()) AddWhatIsLeft(options, *chip, kSeconds, error);
+  if (chip.ok()) {
+    AddWhatIsLeft(options, *chip, limit > 0 ? std::min(limit, kSeconds) : kSeconds, error);
+  }
   return error;
 }
 

@@ -105,8 +105,8 @@ std::vector<Attempt> AttemptsOf(const Graph& graph, const ConvertOptions& option
   return attempts;
 }
 
-/// One line about an attempt; empty where the model does not allow it.
-std::string ResultOf(const Attempt& attempt) {
+/// One line about an attempt; empty where the model does not allow it, or it changes nothing.
+std::string ResultOf(const Attempt& attempt, const Error& refused) {
   const auto conversion = Convert(attempt.options);
   if (conversion.ok()) {
     const MemoryReport& memory = conversion->memory;
@@ -114,6 +114,7 @@ std::string ResultOf(const Attempt& attempt) {
                        attempt.words, memory.arena_bytes, memory.space, memory.constants_bytes);
   }
   if (conversion.error().kind != ErrorKind::kDoesNotFit) return "";
+  if (conversion.error().message == refused.message) return "";
   std::string needs = conversion.error().message;
   for (const std::string& line : conversion.error().details) {
     if (line.starts_with("and the model needs")) needs += ", " + line;
@@ -156,7 +157,7 @@ void AddWhatIsLeft(const ConvertOptions& options, const Board& chip, double seco
     }
     attempt.options.compile.time_limit = TimeLimit::After(left);
     attempt.options.progress = nullptr;
-    const std::string result = ResultOf(attempt);
+    const std::string result = ResultOf(attempt, error);
     if (!result.empty()) error.details.push_back(result);
   }
 }

@@ -167,7 +167,8 @@ Result<Fitted> ChainCutter::Cut(const CutOptions& options, int64_t arena_bytes) 
   Result<Fitted> found = CutBy(planner_, options, arena_bytes);
   const bool is_other_error = !found.ok() && !IsTooLarge(found.error());
   const bool is_uncut = found.ok() && found->chains.chains.empty();
-  if (!options_.follow || options.wanted != Wanted::kCheapest || is_other_error || is_uncut) {
+  if (!options_.follow || options.wanted != Wanted::kCheapest || is_other_error || is_uncut ||
+      planner_.IsOutOfTime()) {
     return found;
   }
   if (!beside_) {

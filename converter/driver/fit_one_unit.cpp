@@ -122,6 +122,7 @@ OneUnitFitter::OneUnitFitter(const Graph& graph, const CompileOptions& options,
   constexpr int64_t kLeastShare = 64;
   split_options_.work_budget = std::max(options.time_limit.Within(split.work_budget, kPatchSeconds),
                                         split.work_budget / kLeastShare);
+  split_options_.time_limit = options.time_limit;
   split_options_.in_place = InPlaceInputsOf(options);
   split_options_.outside = options.arena.outside;
   split_options_.tile_prices = TilePricesOf(board_);
@@ -395,6 +396,7 @@ Status OneUnitFitter::ShrinkCuts(const CompileOptions& compile, Fitted& smallest
   std::vector<Fitted> cuts = cutter_->Promising(smallest, kMostCuts);
   cuts.insert(cuts.begin(), smallest);
   for (const Fitted& cut : cuts) {
+    if (options_.time_limit.Passed()) break;
     TENON_ASSIGN_OR_RETURN(Fitted again, OrderAgain(compile, cut));
     Fitted kept = cut.compiled.arena.bytes > 0 ? cut : again;
     if (!IsTooSlow(again, most_time_)) TENON_RETURN_IF_ERROR(TakeIfSmaller(again, kept));
@@ -412,7 +414,7 @@ Status OneUnitFitter::ShrinkCuts(const CompileOptions& compile, Fitted& smallest
 Status OneUnitFitter::Improve(const CompileOptions& compile, const Fitted& whole,
                               Fitted& smallest) {
   constexpr int kMostTries = 3;
-  for (int tries = 0; tries < kMostTries; ++tries) {
+  for (int tries = 0; tries < kMostTries && !options_.time_limit.Passed(); ++tries) {
     bool improved = false;
     for (const bool ops : {false, true}) {
       const int64_t below = smallest.compiled.arena.bytes - 1;

@@ -38,7 +38,9 @@ struct PatchPlanner::SmallestPlan {
 };
 
 PatchPlanner::PatchPlanner(const Graph& graph, const MemorySplitOptions& options)
-    : graph_(graph), search_(std::make_unique<MemoryPlanSearch>(graph, options)) {
+    : graph_(graph),
+      search_(std::make_unique<MemoryPlanSearch>(graph, options)),
+      time_limit_(options.time_limit) {
   may_make_tiles_ =
       options.tiles && std::none_of(options.outside.begin(), options.outside.end(),
                                     [](const OutsideInput& input) { return input.rows > 0; });

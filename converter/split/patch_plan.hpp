@@ -20,6 +20,7 @@
 #include "converter/board/board.hpp"
 #include "converter/split/chain.hpp"
 #include "converter/split/chain_builder.hpp"
+#include "converter/time_limit.hpp"
 
 namespace tenon::converter {
 
@@ -43,6 +44,7 @@ struct MemorySplitOptions {
   int64_t longest = 160;  ///< ops of a chain; a batch may be cut through all of them
   /// Ops that estimates may visit, some 20 nanoseconds each; not seconds, so that results repeat.
   int64_t work_budget = 100'000'000;
+  TimeLimit time_limit;    ///< once it has passed, nothing more is estimated or measured
   InPlaceInputs in_place;  ///< kernels that work in place; may be empty
   OutsideInputs outside;   ///< take none of the memory that is counted
   PatchPrices prices;
@@ -91,6 +93,7 @@ class PatchPlanner {
   /// Cuts `graph`, which is the planner's or an equal copy of it, by the last plan.
   [[nodiscard]] Status Apply(Graph& graph) const;
   [[nodiscard]] const Graph& graph() const { return graph_; }
+  [[nodiscard]] bool IsOutOfTime() const { return time_limit_.Passed(); }
 
  private:
   struct SmallestPlan;
@@ -104,6 +107,7 @@ class PatchPlanner {
   std::vector<PlannedChain> chains_;           ///< of the last plan
   std::unique_ptr<SmallestPlan> smallest_[2];  ///< by CutInto; null: not looked for yet
   bool may_make_tiles_ = false;
+  TimeLimit time_limit_;
 };
 
 /// Plans and cuts the graph. Where no plan meets the target, the graph stays as it is and `fits` is

@@ -14,8 +14,9 @@ class Fitter {
       : measure_(measure), planner_(planner), limit_(limit_bytes), wanted_(wanted) {}
 
   /// Cuts and measures; keeps the result if it is the best so far. Returns false if there is no
-  /// such plan.
+  /// such plan, or no time: the uncut graph alone is always measured.
   Result<bool> Try(int64_t target) {
+    if (fit_.tries > 0 && planner_.IsOutOfTime()) return false;
     tried_.insert(target);
     MemorySplit split = planner_.Plan(target, into_);
     if (!split.fits) return false;

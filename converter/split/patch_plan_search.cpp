@@ -242,7 +242,7 @@ bool MemoryPlanSearch::TryPolicies(const Chain& chain, int64_t target, Way way, 
   for (const PatchPolicy policy : options_.policies) {
     if (policy == PatchPolicy::kRecompute && !chain.MayRecompute()) continue;
     if (policy == PatchPolicy::kKeepNarrow && !HasWideRows(chain)) continue;
-    if (effort_ > kOverdraft * options_.work_budget) return found;
+    if (IsOverdrawn()) return found;
     way.patching = {1, policy};
     found = TryPolicy(chain, target, way, best, least_peak) || found;
     if (chain.dimension == SplitDimension::kBatch) break;  // all policies are the same
@@ -265,7 +265,7 @@ bool MemoryPlanSearch::Cheapest(size_t from, size_t to, int64_t target, Way& bes
     const bool is_known_larger = known != least_peaks_.end() && known->second > target;
     const bool has_tiles = into_ == CutInto::kTiles && dimension == SplitDimension::kHeight;
     if (is_known_larger && !has_tiles) continue;
-    if (effort_ > kOverdraft * options_.work_budget) return found;
+    if (IsOverdrawn()) return found;
     const std::optional<Chain> chain = ChainOf(cuts_[from], dimension, count);
     if (!chain.has_value()) {
       least_peaks_.try_emplace(key, INT64_MAX);

@@ -80,6 +80,10 @@ class MemoryPlanSearch {
   /// Factor on the work budget if no plan was found within it.
   static constexpr int64_t kOverdraft = 4;
 
+  /// True if no more is to be estimated.
+  [[nodiscard]] bool IsOverdrawn() const {
+    return effort_ > kOverdraft * options_.work_budget || options_.time_limit.Passed();
+  }
   void ChooseCuts();
   void Extend(size_t to, int64_t target, std::vector<Reached>& reached);
   [[nodiscard]] bool Cheapest(size_t from, size_t to, int64_t target, Way& best);

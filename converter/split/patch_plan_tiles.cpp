@@ -93,7 +93,7 @@ bool MemoryPlanSearch::TryTiles(const Chain& chain, int64_t target, Way way, Way
   if (ChainBuilder::AddColumns(graph_, order_, tiled)) {
     for (const PatchPolicy policy : TilePolicies(tiled)) {
       for (const PatchPolicy tile_policy : TilePolicies(*tiled.columns)) {
-        if (effort_ > kOverdraft * options_.work_budget) return found;
+        if (IsOverdrawn()) return found;
         way.patching = {1, policy, 1, tile_policy};
         found = TryTilePolicy(tiled, target, way, best, least) || found;
       }

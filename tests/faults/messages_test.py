@@ -197,6 +197,7 @@ class WhatIsLeft(cli_test.CliTest):
         text = self.refused(camera_net(), *limits)
         self.assertRegex(text, r"with --input-format image=u8,nhwc,\.\.\. (it fits|the model needs)")
         self.assertIn("with --shape image=1x3x32x32 it fits", text)
+        self.assertNotIn("--weights=int8", text)  # the image is what does not fit
         self.converts(*limits, "--shape", "image=1x3x32x32")
 
     def test_boards_with_an_operating_system_are_told_the_limit_alone(self):

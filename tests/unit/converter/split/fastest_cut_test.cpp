@@ -31,6 +31,24 @@ TEST_CASE("Memory fit: of what fits the fastest as predicted, whatever it costs 
   }
 }
 
+TEST_CASE("Memory fit: once the time is up no more plans are made or measured") {
+  const Graph whole = test::Hourglass(1);
+  int measured = 0;
+  const MeasureMemory measure = [&](const Graph&, const MemorySplit& split) {
+    ++measured;
+    return Result<MeasuredCut>(split.estimated_peak);
+  };
+  MemorySplitOptions options;
+  options.time_limit = TimeLimit::After(0);
+  Graph graph = whole;
+  const auto fit = FitMemory(graph, 0, options, measure);
+  REQUIRE(fit.ok());
+  CHECK(measured == 1);
+  CHECK(fit->split.chains.empty());
+  PatchPlanner planner(whole, options);
+  CHECK_FALSE(planner.Plan(planner.UnsplitPeak() / 2).fits);
+}
+
 TEST_CASE("Memory fit: the only plan that fits is found between others that need far more") {
   const Graph whole = test::Hourglass(1);
   PatchPlanner planner(whole, {});
