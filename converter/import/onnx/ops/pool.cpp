@@ -9,6 +9,21 @@
 namespace tenon::converter {
 namespace {
 
+/// With ceil_mode a window also stands over an image that it reaches beyond by less than its
+/// stride. Longer padding behind the image means the same, but where padding counts.
+void ReachOverImage(const Shape& x, PoolAttributes& attributes) {
+  if (attributes.ceil_mode == 0 || attributes.count_include_pad != 0) return;
+  for (int32_t i = 0; i < 2; ++i) {
+    const int32_t axis = x.rank - 2 + i;
+    const int64_t extent = axis < 2 ? 1 : x[axis];
+    const int64_t window = int64_t{attributes.kernel[i] - 1} * attributes.dilations[i] + 1;
+    const int64_t beyond = window - (extent + attributes.pads[i] + attributes.pads[2 + i]);
+    if (beyond > 0 && beyond < attributes.strides[i]) {
+      attributes.pads[2 + i] += static_cast<int32_t>(beyond);
+    }
+  }
+}
+
 Status LowerPool(Lowering& node, OpKind kind) {
   TENON_ASSIGN_OR_RETURN(TensorId x, node.Input(0));
   const Shape shape = node.ShapeOf(x);
@@ -23,6 +38,7 @@ Status LowerPool(Lowering& node, OpKind kind) {
   TENON_ASSIGN_OR_RETURN(const Window window, ReadWindow(node, shape, node.Ints("kernel_shape")));
   SetWindow(window, attributes);
   std::copy_n(window.kernel, 2, attributes.kernel);
+  ReachOverImage(shape, attributes);
   if (kind == OpKind::kMaxPool && node.OutputUsed(1)) {
     if (shape.rank != 4)
       return InputError("its indices are not supported for an input of rank {}", shape.rank);

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <limits>
+#include <string>
 
 #include "tests/unit/converter/import/onnx/model_builder.hpp"
 #include "tests/unit/converter/import/onnx/run_model.hpp"
@@ -140,6 +141,26 @@ TEST_CASE("MaxPool: window and ceil_mode are taken over") {
 %y: f32[1,2,3,3] = max_pool(%x) {kernel=[3,2], strides=[2,2], ceil_mode=1} "n"
 output %y
 )");
+}
+
+TEST_CASE("Pools: with ceil_mode a window stands over an image that is smaller than it") {
+  const auto small = [](const char* kind, int count_include_pad, int side) {
+    ModelBuilder model(12);
+    model.Input("x", {1, 1, side, side}).Node(kind, {"x"}, {"y"});
+    model.Set("kernel_shape", std::vector<int64_t>{3, 3})
+        .Set("strides", std::vector<int64_t>{2, 2});
+    model.Set("ceil_mode", 1);
+    if (count_include_pad != 0) model.Set("count_include_pad", 1);
+    model.Output("y");
+    return model;
+  };
+  CheckClose(Run(small("MaxPool", 0, 2), {{1, 4, 3, 2}}), {4});
+  CheckClose(Run(small("AveragePool", 0, 2), {{1, 4, 3, 2}}), {2.5});
+  // Padding would count, or the window would reach too far.
+  for (const std::string& text :
+       {small("AveragePool", 1, 2).Text(), small("MaxPool", 0, 1).Text()}) {
+    CHECK(text.find("does not fit into a padded input") != std::string::npos);
+  }
 }
 
 TEST_CASE("MaxPool: unused indices do no harm") {
