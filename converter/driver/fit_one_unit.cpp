@@ -117,11 +117,11 @@ OneUnitFitter::OneUnitFitter(const Graph& graph, const CompileOptions& options,
   split_options_.limits = board_.splitting;
   split_options_.tiles = split.tiles;
   split_options_.follow = options.arena.follow && split.follow;
-  // Without any search for chains to cut, much that fits would be refused.
   constexpr double kPatchSeconds = 1e-7;  // a unit of that search
   constexpr int64_t kLeastShare = 64;
+  split_options_.least_work = split.work_budget / kLeastShare;
   split_options_.work_budget = std::max(options.time_limit.Within(split.work_budget, kPatchSeconds),
-                                        split.work_budget / kLeastShare);
+                                        split_options_.least_work);
   split_options_.time_limit = options.time_limit;
   split_options_.in_place = InPlaceInputsOf(options);
   split_options_.outside = options.arena.outside;

@@ -44,7 +44,9 @@ struct MemorySplitOptions {
   int64_t longest = 160;  ///< ops of a chain; a batch may be cut through all of them
   /// Ops that estimates may visit, some 20 nanoseconds each; not seconds, so that results repeat.
   int64_t work_budget = 100'000'000;
-  TimeLimit time_limit;    ///< once it has passed, nothing more is estimated or measured
+  TimeLimit time_limit;
+  /// Ops that estimates may visit whatever the time: else much that fits would be refused.
+  int64_t least_work = 1'500'000;
   InPlaceInputs in_place;  ///< kernels that work in place; may be empty
   OutsideInputs outside;   ///< take none of the memory that is counted
   PatchPrices prices;

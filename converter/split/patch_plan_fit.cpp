@@ -14,9 +14,11 @@ class Fitter {
       : measure_(measure), planner_(planner), limit_(limit_bytes), wanted_(wanted) {}
 
   /// Cuts and measures; keeps the result if it is the best so far. Returns false if there is no
-  /// such plan, or no time: the uncut graph alone is always measured.
+  /// such plan, or no time: then a few are tried until one fits, and no more.
   Result<bool> Try(int64_t target) {
-    if (fit_.tries > 0 && planner_.IsOutOfTime()) return false;
+    constexpr int kLeastTries = 4;
+    const bool may_end = fit_.tries >= kLeastTries || (fit_.tries > 0 && Fits());
+    if (may_end && planner_.IsOutOfTime()) return false;
     tried_.insert(target);
     MemorySplit split = planner_.Plan(target, into_);
     if (!split.fits) return false;

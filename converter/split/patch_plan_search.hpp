@@ -82,7 +82,8 @@ class MemoryPlanSearch {
 
   /// True if no more is to be estimated.
   [[nodiscard]] bool IsOverdrawn() const {
-    return effort_ > kOverdraft * options_.work_budget || options_.time_limit.Passed();
+    return effort_ > kOverdraft * options_.work_budget ||
+           (effort_ > options_.least_work && options_.time_limit.Passed());
   }
   void ChooseCuts();
   void Extend(size_t to, int64_t target, std::vector<Reached>& reached);

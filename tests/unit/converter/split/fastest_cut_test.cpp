@@ -31,7 +31,7 @@ TEST_CASE("Memory fit: of what fits the fastest as predicted, whatever it costs 
   }
 }
 
-TEST_CASE("Memory fit: once the time is up no more plans are made or measured") {
+TEST_CASE("Memory fit: once the time is up a few plans are tried, until one fits") {
   const Graph whole = test::Hourglass(1);
   int measured = 0;
   const MeasureMemory measure = [&](const Graph&, const MemorySplit& split) {
@@ -41,12 +41,27 @@ TEST_CASE("Memory fit: once the time is up no more plans are made or measured") 
   MemorySplitOptions options;
   options.time_limit = TimeLimit::After(0);
   Graph graph = whole;
-  const auto fit = FitMemory(graph, 0, options, measure);
+  const auto refused = FitMemory(graph, 0, options, measure);
+  REQUIRE(refused.ok());
+  CHECK(measured == 4);
+  measured = 0;
+  graph = whole;
+  const int64_t unsplit = PatchPlanner(whole, options).UnsplitPeak();
+  const auto fit = FitMemory(graph, unsplit - 1, options, measure);
   REQUIRE(fit.ok());
-  CHECK(measured == 1);
-  CHECK(fit->split.chains.empty());
+  CHECK(fit->measured_bytes < unsplit);
+  CHECK(measured == 2);  // the uncut graph and one plan
+}
+
+TEST_CASE("Memory fit: once the time is up no more is estimated than the least work") {
+  const Graph whole = test::Hourglass(1);
+  MemorySplitOptions options;
+  options.time_limit = TimeLimit::After(0);
   PatchPlanner planner(whole, options);
-  CHECK_FALSE(planner.Plan(planner.UnsplitPeak() / 2).fits);
+  CHECK(planner.Plan(planner.UnsplitPeak() / 2).fits);
+  options.least_work = 0;
+  PatchPlanner idle(whole, options);
+  CHECK_FALSE(idle.Plan(idle.UnsplitPeak() / 2).fits);
 }
 
 TEST_CASE("Memory fit: the only plan that fits is found between others that need far more") {
