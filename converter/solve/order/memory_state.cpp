@@ -25,10 +25,8 @@ void ClearBit(std::vector<uint64_t>& set, Index i) {
 MemoryState::MemoryState(const MemoryProblem& problem) : problem_(problem) {
   const size_t count = problem.nodes.size();
   successor_begins_.assign(count + 1, 0);
-  touchers_.assign(problem.storages.size(), 0);
   for (const MemoryNode& node : problem.nodes) {
     for (const Index p : node.predecessors) ++successor_begins_[p + 1];
-    for (const Index s : node.storages) ++touchers_[s];
   }
   std::partial_sum(successor_begins_.begin(), successor_begins_.end(), successor_begins_.begin());
   successors_.resize(successor_begins_.back());
@@ -38,7 +36,7 @@ MemoryState::MemoryState(const MemoryProblem& problem) : problem_(problem) {
       successors_[next[p]++] = static_cast<Index>(v);
     }
   }
-  IndexTouchers();
+  IndexStorages();
   start_bytes_ = problem.base_bytes;
   for (const MemoryStorage& storage : problem.storages) {
     if (storage.from_start) start_bytes_ += storage.bytes;
@@ -46,25 +44,39 @@ MemoryState::MemoryState(const MemoryProblem& problem) : problem_(problem) {
   const std::vector<uint64_t> nothing((count + kWordBits - 1) / kWordBits, 0);
   done_ = nothing;
   ready_ = nothing;
-  touched_.resize(problem.storages.size());
   waiting_for_.resize(count);
   Load(nothing.data());
 }
 
-void MemoryState::IndexTouchers() {
-  toucher_begins_.assign(touchers_.size() + 1, 0);
-  std::partial_sum(touchers_.begin(), touchers_.end(), toucher_begins_.begin() + 1);
+void MemoryState::IndexStorages() {
+  const size_t count = problem_.storages.size();
+  node_storage_begins_.push_back(0);
+  std::vector<Index> touchers(count, 0);
+  for (const MemoryNode& node : problem_.nodes) {
+    node_storages_.insert(node_storages_.end(), node.storages.begin(), node.storages.end());
+    node_storage_begins_.push_back(node_storages_.size());
+    for (const Index s : node.storages) ++touchers[s];
+  }
+  toucher_begins_.assign(count + 1, 0);
+  std::partial_sum(touchers.begin(), touchers.end(), toucher_begins_.begin() + 1);
   toucher_nodes_.resize(toucher_begins_.back());
   std::vector<size_t> next = toucher_begins_;
   for (Index v = 0; v < problem_.nodes.size(); ++v) {
     for (const Index s : problem_.nodes[v].storages) toucher_nodes_[next[s]++] = v;
+  }
+  storages_.resize(count);
+  for (size_t s = 0; s < count; ++s) {
+    const MemoryStorage& storage = problem_.storages[s];
+    // What is alive behind the last node is closed by none.
+    const Index closes_at = storage.to_end ? UINT32_MAX : touchers[s] - 1;
+    storages_[s] = {storage.bytes, 0, closes_at, storage.from_start};
   }
 }
 
 void MemoryState::Load(const uint64_t* done) {
   std::copy(done, done + done_.size(), done_.begin());
   std::fill(ready_.begin(), ready_.end(), 0);
-  std::fill(touched_.begin(), touched_.end(), 0);
+  for (Storage& storage : storages_) storage.touched = 0;
   done_count_ = 0;
   visits_ += static_cast<int64_t>(problem_.nodes.size());
   for (Index v = 0; v < problem_.nodes.size(); ++v) {
@@ -72,7 +84,7 @@ void MemoryState::Load(const uint64_t* done) {
     if ((done_[v / kWordBits] >> (v % kWordBits) & 1U) != 0) {
       ++done_count_;
       waiting_for_[v] = 0;
-      for (const Index s : node.storages) ++touched_[s];
+      for (const Index s : node.storages) ++storages_[s].touched;
       continue;
     }
     Index waiting = 0;
@@ -83,22 +95,21 @@ void MemoryState::Load(const uint64_t* done) {
     if (waiting == 0) SetBit(ready_, v);
   }
   live_ = start_bytes_;
-  for (size_t s = 0; s < touched_.size(); ++s) {
-    const MemoryStorage& storage = problem_.storages[s];
-    if (touched_[s] == 0) continue;
+  for (const Storage& storage : storages_) {
+    if (storage.touched == 0) continue;
     if (!storage.from_start) live_ += storage.bytes;
-    if (touched_[s] == touchers_[s] && !storage.to_end) live_ -= storage.bytes;
+    if (storage.touched - 1 == storage.closes_at) live_ -= storage.bytes;
   }
 }
 
 StepCost MemoryState::CostOf(Index node) const {
   const MemoryNode& what = problem_.nodes[node];
   StepCost cost{live_ + what.transient_bytes, live_};
-  for (const Index s : what.storages) {
-    const int64_t bytes = problem_.storages[s].bytes;
-    const bool opens = !IsOpen(s);
-    if (opens) cost.during += bytes;
-    cost.after += (opens ? bytes : 0) - (ClosesNext(s) ? bytes : 0);
+  for (size_t k = node_storage_begins_[node]; k < node_storage_begins_[node + 1]; ++k) {
+    const Storage& storage = storages_[node_storages_[k]];
+    const int64_t opened = storage.IsOpen() ? 0 : storage.bytes;
+    cost.during += opened;
+    cost.after += opened - (storage.ClosesNext() ? storage.bytes : 0);
   }
   for (const HandOver& hand_over : what.hand_overs) {
     if (!SavesBytes(hand_over)) continue;
@@ -120,8 +131,12 @@ void MemoryState::GetReady(std::vector<Index>& ready) const {
 
 void MemoryState::Apply(Index node) {
   ++visits_;
-  live_ = CostOf(node).after;
-  for (const Index s : problem_.nodes[node].storages) ++touched_[s];
+  for (size_t k = node_storage_begins_[node]; k < node_storage_begins_[node + 1]; ++k) {
+    Storage& storage = storages_[node_storages_[k]];
+    if (!storage.IsOpen()) live_ += storage.bytes;
+    if (storage.ClosesNext()) live_ -= storage.bytes;
+    ++storage.touched;
+  }
   SetBit(done_, node);
   ClearBit(ready_, node);
   ++done_count_;
@@ -137,8 +152,12 @@ void MemoryState::Undo(Index node) {
   --done_count_;
   SetBit(ready_, node);
   ClearBit(done_, node);
-  for (const Index s : problem_.nodes[node].storages) --touched_[s];
-  live_ -= CostOf(node).after - live_;
+  for (size_t k = node_storage_begins_[node]; k < node_storage_begins_[node + 1]; ++k) {
+    Storage& storage = storages_[node_storages_[k]];
+    --storage.touched;
+    if (!storage.IsOpen()) live_ -= storage.bytes;
+    if (storage.ClosesNext()) live_ += storage.bytes;
+  }
 }
 
 bool MemoryState::FollowChain(Index node, int64_t level, int64_t target, int depth, int& tries,
@@ -163,7 +182,9 @@ void MemoryState::GetAffected(const std::vector<Index>& moves, size_t first,
                               std::vector<Index>& affected) {
   affected.clear();
   for (size_t i = first; i < moves.size(); ++i) {
-    for (const Index s : problem_.nodes[moves[i]].storages) {
+    const Index node = moves[i];
+    for (size_t n = node_storage_begins_[node]; n < node_storage_begins_[node + 1]; ++n) {
+      const Index s = node_storages_[n];
       visits_ += static_cast<int64_t>(toucher_begins_[s + 1] - toucher_begins_[s]);
       for (size_t k = toucher_begins_[s]; k < toucher_begins_[s + 1]; ++k) {
         if (IsReady(toucher_nodes_[k])) affected.push_back(toucher_nodes_[k]);

@@ -54,18 +54,25 @@ class MemoryState {
   [[nodiscard]] bool IsReady(Index node) const {
     return (ready_[node / 64] >> (node % 64) & 1U) != 0;
   }
-  void IndexTouchers();
+  void IndexStorages();
   /// Returns the ready nodes that use a storage of the moves from `first` on, ascending.
   void GetAffected(const std::vector<Index>& moves, size_t first, std::vector<Index>& affected);
   /// Does what is forced among scan_ and the nodes that this affects. Other nodes have been
   /// examined when `checked_at` bytes were alive.
   void Close(int64_t level, int64_t checked_at, std::vector<Index>& moves);
-  [[nodiscard]] bool IsOpen(Index storage) const {
-    return touched_[storage] > 0 || problem_.storages[storage].from_start;
-  }
-  [[nodiscard]] bool ClosesNext(Index storage) const {
-    return touched_[storage] + 1 == touchers_[storage] && !problem_.storages[storage].to_end;
-  }
+  /// What is known of a storage, together, because searches look at little else.
+  struct Storage {
+    int64_t bytes = 0;
+    Index touched = 0;        ///< nodes done that touch it
+    Index closes_at = 0;      ///< the node done after so many others closes it
+    bool from_start = false;  ///< as MemoryStorage
+
+    [[nodiscard]] bool IsOpen() const { return touched > 0 || from_start; }
+    [[nodiscard]] bool ClosesNext() const { return touched == closes_at; }
+  };
+
+  [[nodiscard]] bool IsOpen(Index storage) const { return storages_[storage].IsOpen(); }
+  [[nodiscard]] bool ClosesNext(Index storage) const { return storages_[storage].ClosesNext(); }
   [[nodiscard]] bool SavesBytes(const HandOver& hand_over) const {
     return ClosesNext(hand_over.from) && !IsOpen(hand_over.to);
   }
@@ -75,10 +82,11 @@ class MemoryState {
   const MemoryProblem& problem_;
   std::vector<size_t> successor_begins_;
   std::vector<Index> successors_;
-  std::vector<Index> touchers_;         ///< by storage: number of nodes that touch it
-  std::vector<size_t> toucher_begins_;  ///< by storage: where these nodes begin
+  std::vector<size_t> node_storage_begins_;  ///< by node: where its storages begin
+  std::vector<Index> node_storages_;
+  std::vector<Storage> storages_;
+  std::vector<size_t> toucher_begins_;  ///< by storage: where the nodes that touch it begin
   std::vector<Index> toucher_nodes_;
-  std::vector<Index> touched_;          ///< by storage: those of them done
   std::vector<Index> waiting_for_;      ///< by node: predecessors not done
   std::vector<uint64_t> done_, ready_;  ///< bit sets of nodes
   std::vector<Index> scan_;             ///< nodes that Close looks at

@@ -1,11 +1,11 @@
 #include "converter/solve/place/place_nogoods.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace tenon::converter {
 namespace {
 
-constexpr size_t kWays = 8;
 constexpr size_t kSets = size_t{1} << 14;
 
 size_t SetOf(uint64_t hash) { return static_cast<size_t>(hash >> 20) & (kSets - 1); }
@@ -17,32 +17,40 @@ bool AllAtMost(const std::vector<uint32_t>& a, const std::vector<uint32_t>& b) {
 
 }  // namespace
 
-NogoodCache::NogoodCache() : entries_(kSets * kWays), next_victim_(kSets, 0) {}
+NogoodCache::NogoodCache() : pages_(kSets / kSetsPerPage) {}
 
 void NogoodCache::Clear() {
-  for (Entry& entry : entries_) entry.min_offsets.clear();
+  for (const std::unique_ptr<Page>& page : pages_) {
+    if (!page) continue;
+    for (Set& set : *page) {
+      for (Entry& entry : set.entries) entry.min_offsets.clear();
+    }
+  }
 }
 
 bool NogoodCache::Covers(uint64_t buffers_hash, const std::vector<uint32_t>& min_offsets) const {
-  const Entry* set = &entries_[SetOf(buffers_hash) * kWays];
-  for (size_t way = 0; way < kWays; ++way) {
-    if (set[way].buffers_hash == buffers_hash && AllAtMost(set[way].min_offsets, min_offsets)) {
-      return true;
-    }
-  }
-  return false;
+  const size_t set = SetOf(buffers_hash);
+  const std::unique_ptr<Page>& page = pages_[set / kSetsPerPage];
+  if (!page) return false;
+  const auto& entries = (*page)[set % kSetsPerPage].entries;
+  return std::any_of(std::begin(entries), std::end(entries), [&](const Entry& entry) {
+    return entry.buffers_hash == buffers_hash && AllAtMost(entry.min_offsets, min_offsets);
+  });
 }
 
 void NogoodCache::Add(uint64_t buffers_hash, const std::vector<uint32_t>& min_offsets) {
-  const size_t set = SetOf(buffers_hash);
-  size_t way = next_victim_[set];
+  const size_t index = SetOf(buffers_hash);
+  std::unique_ptr<Page>& page = pages_[index / kSetsPerPage];
+  if (!page) page = std::make_unique<Page>();
+  Set& set = (*page)[index % kSetsPerPage];
+  size_t way = set.next_victim;
   for (size_t i = 0; i < kWays; ++i) {
-    const Entry& entry = entries_[set * kWays + i];
+    const Entry& entry = set.entries[i];
     // A state that the new one covers is no longer needed.
     if (entry.buffers_hash == buffers_hash && AllAtMost(min_offsets, entry.min_offsets)) way = i;
   }
-  if (way == next_victim_[set]) next_victim_[set] = static_cast<uint8_t>((way + 1) % kWays);
-  Entry& entry = entries_[set * kWays + way];
+  if (way == set.next_victim) set.next_victim = (way + 1) % kWays;
+  Entry& entry = set.entries[way];
   entry.buffers_hash = buffers_hash;
   entry.min_offsets = min_offsets;
 }

@@ -1,7 +1,10 @@
 // Remembers states of the placement search that were proved infeasible.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace tenon::converter {
@@ -26,9 +29,16 @@ class NogoodCache {
     uint64_t buffers_hash = 0;
     std::vector<uint32_t> min_offsets;  // empty: free
   };
+  static constexpr size_t kWays = 8;
+  struct Set {
+    Entry entries[kWays];
+    size_t next_victim = 0;
+  };
+  static constexpr size_t kSetsPerPage = 8;
+  using Page = std::array<Set, kSetsPerPage>;
 
-  std::vector<Entry> entries_;
-  std::vector<uint8_t> next_victim_;  // of each set
+  std::vector<std::unique_ptr<Page>>
+      pages_;  // null: nothing remembered yet. Most searches are short
 };
 
 }  // namespace tenon::converter

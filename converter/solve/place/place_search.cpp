@@ -18,12 +18,15 @@ constexpr int kWindow = 256;
 constexpr int kSectionsPerWork = 64;
 // This exceeds any number of choices.
 constexpr double kAboveAllScores = 1e9;
+constexpr double kNotGrounded = -1.0;  // in the place of a score
 
 }  // namespace
 
 PlacementSearch::PlacementSearch(const Instance& instance, Progress& progress)
     : instance_(instance), progress_(progress), state_(instance) {
   rank_.resize(instance.buffers.size());
+  score_.resize(instance.buffers.size());
+  is_scored_.resize(instance.buffers.size());
   lowest_top_.resize(static_cast<size_t>(instance.sections));
   choices_.resize(static_cast<size_t>(instance.sections));
   std::mt19937_64 random(0x7E404E);
@@ -69,18 +72,19 @@ void PlacementSearch::ComputeRanks(const SearchStrategy& strategy) {
 }
 
 void PlacementSearch::SurveySections(Range range) {
-  for (int section = range.first; section <= range.last; ++section) {
+  state_.VisitChanged(range.first, range.last, [this](int section) {
     const int64_t highest_first = state_.HighestFirst(section);
     int64_t lowest_top = kLargest;
     int choices = 0;
     for (size_t i = 0; i < state_.UnplacedCount(section); ++i) {
       const int b = state_.Unplaced(section, i);
+      is_scored_[static_cast<size_t>(b)] = 0;
       lowest_top = std::min(lowest_top, state_.Offset(b) + BufferAt(b).size);
       if (state_.Offset(b) <= highest_first) ++choices;
     }
     lowest_top_[static_cast<size_t>(section)] = lowest_top;
     choices_[static_cast<size_t>(section)] = choices;
-  }
+  });
 }
 
 // Returns whether nothing unplaced fits below it: only then do its two branches cover everything.
@@ -130,8 +134,12 @@ int PlacementSearch::SelectBufferWithin(Range range) {
   double best_score = 0;
   const int end = state_.FirstBuffer(range.last + 1);
   for (int b = state_.FirstBuffer(range.first); b < end; ++b) {
-    if (state_.IsPlaced(b) || BufferAt(b).last_section > range.last || !IsGrounded(b)) continue;
-    const double score = Score(b);
+    if (state_.IsPlaced(b) || BufferAt(b).last_section > range.last) continue;
+    const auto i = static_cast<size_t>(b);
+    if (is_scored_[i] == 0) score_[i] = IsGrounded(b) ? Score(b) : kNotGrounded;
+    is_scored_[i] = 1;
+    const double score = score_[i];
+    if (score == kNotGrounded) continue;
     if (best < 0 || score < best_score ||
         (score == best_score && rank_[static_cast<size_t>(b)] < rank_[static_cast<size_t>(best)])) {
       best = b;

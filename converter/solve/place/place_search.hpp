@@ -113,6 +113,9 @@ class PlacementSearch {
   // The following are indexed by buffer.
   std::vector<uint64_t> hash_;
   std::vector<double> rank_;  // lower is tried first
+  // What has been found of a buffer holds until one of its sections changes.
+  std::vector<double> score_;
+  std::vector<char> is_scored_;
 
   // The following are indexed by section and filled by SurveySections().
   std::vector<int64_t> lowest_top_;  // of any unplaced buffer at its least offset

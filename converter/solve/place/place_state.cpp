@@ -33,6 +33,7 @@ PlacementState::PlacementState(const Instance& instance) : instance_(instance) {
   crossing_.resize(sections);
   failures_.assign(sections, 1.0);
   dirty_.resize((sections + 63) / 64);
+  changed_.resize(dirty_.size());
   first_buffer_.assign(sections + 1, 0);
 
   size_t slots = 0;
@@ -103,6 +104,7 @@ bool PlacementState::Reset() {
   trail_.clear();
   std::fill(placed_.begin(), placed_.end(), char{0});
   std::fill(dirty_.begin(), dirty_.end(), 0);
+  std::fill(changed_.begin(), changed_.end(), ~uint64_t{0});
   ResetSections();
   for (size_t b = 0; b < offset_.size(); ++b) {
     offset_[b] = instance_.buffers[b].min_offset;
@@ -195,10 +197,12 @@ void PlacementState::Undo(size_t checkpoint) {
     trail_.pop_back();
     if (change.buffer >= 0) {
       offset_[Index(change.buffer)] = change.old_offset;
+      Mark(change.buffer, changed_);
       continue;
     }
     const InstanceBuffer& entry = instance_.buffers[Index(~change.buffer)];
     placed_[Index(~change.buffer)] = 0;
+    Mark(~change.buffer, changed_);
     for (int section = entry.first_section; section <= entry.last_section; ++section) {
       const size_t s = Index(section);
       ++count_[s];  // removals are undone last first: it lies just behind the unplaced ones
@@ -223,20 +227,25 @@ bool PlacementState::Raise(int buffer, int64_t offset) {
   return true;
 }
 
-void PlacementState::MarkDirty(int buffer) {
+void PlacementState::Mark(int buffer, Sections& sections) const {
   const InstanceBuffer& entry = instance_.buffers[Index(buffer)];
   const size_t first = Index(entry.first_section);
   const size_t last = Index(entry.last_section);
-  first_dirty_ = std::min(first_dirty_, first / 64);
   const uint64_t from = ~uint64_t{0} << (first % 64);
   const uint64_t to = ~uint64_t{0} >> (63 - last % 64);
   if (first / 64 == last / 64) {
-    dirty_[first / 64] |= from & to;
+    sections[first / 64] |= from & to;
     return;
   }
-  dirty_[first / 64] |= from;
-  for (size_t word = first / 64 + 1; word < last / 64; ++word) dirty_[word] = ~uint64_t{0};
-  dirty_[last / 64] |= to;
+  sections[first / 64] |= from;
+  for (size_t word = first / 64 + 1; word < last / 64; ++word) sections[word] = ~uint64_t{0};
+  sections[last / 64] |= to;
+}
+
+void PlacementState::MarkDirty(int buffer) {
+  first_dirty_ = std::min(first_dirty_, Index(instance_.buffers[Index(buffer)].first_section) / 64);
+  Mark(buffer, dirty_);
+  Mark(buffer, changed_);
 }
 
 bool PlacementState::Propagate() {
@@ -250,6 +259,7 @@ bool PlacementState::Propagate() {
     ++work_;
     if (!CheckSection(section)) {
       failures_[Index(section)] += 1.0;
+      changed_[word] |= uint64_t{1} << (section % 64);
       return false;
     }
     // Raising a buffer marks sections on either side.

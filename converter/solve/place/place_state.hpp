@@ -1,6 +1,7 @@
 // Keeps a partial placement and everything that follows from it.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -70,6 +71,11 @@ class PlacementState {
   /// Returns how often nothing fitted into a section, in all runs, + 1.
   [[nodiscard]] double Failures(int section) const { return failures_[Index(section)]; }
 
+  /// Calls visit(section) for each section of the range in which a buffer has been placed, taken
+  /// back or raised, or nothing fitted, since it was visited last; ascending.
+  template <typename Visit>
+  void VisitChanged(int first, int last, Visit visit);
+
   /// Returns the number of sections examined so far.
   [[nodiscard]] int64_t work() const { return work_; }
 
@@ -79,12 +85,16 @@ class PlacementState {
     int64_t old_offset;
   };
 
+  using Sections = std::vector<uint64_t>;  // bit set
+
   static size_t Index(int i) { return static_cast<size_t>(i); }
   [[nodiscard]] int64_t Size(int buffer) const { return instance_.buffers[Index(buffer)].size; }
   void ChainExchangeable();
   void ResetSections();
   void TakeOut(int buffer);
   bool Raise(int buffer, int64_t offset);
+  /// Adds the sections of a buffer.
+  void Mark(int buffer, Sections& sections) const;
   void MarkDirty(int buffer);
   bool Propagate();
   bool CheckSection(int section);
@@ -116,10 +126,26 @@ class PlacementState {
   std::vector<int> first_buffer_;
   std::vector<double> failures_;
 
-  std::vector<uint64_t> dirty_;  // bit set of sections to be examined
-  size_t first_dirty_ = 0;       // no word before it has a bit set
+  Sections dirty_;          // to be examined
+  size_t first_dirty_ = 0;  // no word before it has a bit set
+  Sections changed_;        // not visited since
   std::vector<Change> trail_;
   std::vector<std::pair<int64_t, int>> sorted_;
 };
+
+template <typename Visit>
+void PlacementState::VisitChanged(int first, int last, Visit visit) {
+  const size_t first_word = Index(first) / 64;
+  const size_t last_word = Index(last) / 64;
+  for (size_t word = first_word; word <= last_word; ++word) {
+    uint64_t bits = changed_[word];
+    if (word == first_word) bits &= ~uint64_t{0} << (Index(first) % 64);
+    if (word == last_word) bits &= ~uint64_t{0} >> (63 - Index(last) % 64);
+    changed_[word] &= ~bits;
+    for (; bits != 0; bits &= bits - 1) {
+      visit(static_cast<int>(word * 64) + std::countr_zero(bits));
+    }
+  }
+}
 
 }  // namespace tenon::converter
