@@ -74,7 +74,8 @@ std::optional<std::vector<Index>> ProposeOrder(const MemoryProblem& problem,
   search.key_nodes = options.key_nodes;
   search.smallest_subgraph = options.subgraph_ops;
   search.progress = ProgressOf(compile_options, "ordering");
-  report.search = FindMemoryOrder(problem, search);
+  MemoryOrderMemo none;
+  report.search = FindMemoryOrder(problem, search, options.memo ? *options.memo : none);
   if (report.search.peak >= report.search.source_peak) return std::nullopt;
   return report.search.order;
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,6 +48,7 @@ struct OrderOptions {
   bool key_nodes = true;  ///< cut at them; else the graph is searched as one
   /// Subgraphs between key nodes have at least so many ops; smaller ones join a neighbour.
   int subgraph_ops = MemoryOrderOptions{}.smallest_subgraph;
+  std::shared_ptr<MemoryOrderMemo> memo = nullptr;  ///< orders that are known; may be null
   double target_ms = 0;  ///< stop at the first order predicted to take no longer; 0: none
 
   [[nodiscard]] Picoseconds target() const { return static_cast<Picoseconds>(target_ms * 1e9); }

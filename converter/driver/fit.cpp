@@ -137,6 +137,7 @@ class Fitter {
     for (const Cuts& cuts : {Cuts{false, false}, Cuts{true, true}, Cuts{true, false}}) {
       if (accepted_ && options_.objective != Objective::kMemory) return {};
       if (options_.time_limit.Passed()) return {};
+      if (cuts.tiles && !MayMakeTiles(options_.arena.outside)) continue;
       split_.tiles = cuts.tiles;
       split_.follow = cuts.follow;
       TENON_RETURN_IF_ERROR(TryCuts());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <utility>
 
 #include "converter/code/code_memory.hpp"
@@ -87,6 +88,8 @@ CompileOptions CompileOptionsOf(const ConvertOptions& options) {
   compile.laid_out = std::make_shared<LaidOutWeights>();
   // As tiles: elsewhere plans stay as they are.
   compile.arena.follow = options.board.architecture == "cortex-m";
+  compile.arena.memo = std::make_shared<PlacementMemo>();
+  compile.order.memo = std::make_shared<MemoryOrderMemo>();
   KernelChoiceOptions& kernels = compile.kernels;
   kernels.board = &options.board;
   kernels.variants = VariantsFor(options);

@@ -20,7 +20,7 @@ class ArenaPlanner {
       : graph_(graph),
         locations_(locations),
         options_(options),
-        chains_(graph, locations, plan_),
+        chains_(graph, locations, plan_, options.memo.get()),
         storage_of_root_(locations.tensors.size(), kNoStorage) {
     for (const OpId id : graph.OpOrder()) {
       if (!locations.elided[static_cast<size_t>(id)]) plan_.steps.push_back(id);
@@ -55,7 +55,9 @@ class ArenaPlanner {
     if (!following.empty()) {
       // Storages that lie on each other lie at the beginning, which may be in others' way.
       const ArenaPlan follows = plan_;
-      Placement apart = chains_.Place(all, options_.place);
+      PlaceOptions options = options_.place;
+      options.only_below = placement.peak + 1;
+      Placement apart = chains_.Place(all, options);
       if (apart.peak <= placement.peak) {
         placement = std::move(apart);
       } else {
@@ -91,8 +93,10 @@ class ArenaPlanner {
     ArenaPlan best = plan_;
     for (const bool follow : {true, false}) {
       if (follow && pairs.empty()) continue;
+      PlaceOptions options = Shortened();
+      options.only_below = best.bytes;
       const Placement placement =
-          chains_.Place(tensors, Shortened(), follow ? pairs : std::vector<Following>());
+          chains_.Place(tensors, options, follow ? pairs : std::vector<Following>());
       const int64_t bytes =
           std::max(placement.peak, PlaceWorkspacesOverParts(graph_, locations_, plan_));
       if (bytes >= best.bytes) continue;

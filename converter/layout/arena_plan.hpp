@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "converter/ir/locations.hpp"
 #include "converter/ir/outside_inputs.hpp"
 #include "converter/solve/place/place.hpp"
+#include "converter/solve/place/place_memo.hpp"
 #include "runtime/base/round_up.hpp"
 
 namespace tenon::converter {
@@ -59,6 +61,7 @@ struct ArenaPlan {
 struct ArenaOptions {
   bool in_place = true;
   PlaceOptions place = {};
+  std::shared_ptr<PlacementMemo> memo;  ///< placements that are known; may be null
   /// As ArenaPlan::groups. Ops of a group are neighbours in the graph's order of executed ops.
   std::vector<std::vector<OpId>> groups = {};
   OutsideInputs outside = {};

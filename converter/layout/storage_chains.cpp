@@ -34,8 +34,9 @@ bool AddBands(const std::vector<StoragePart>& parts, bool is_written, bool is_re
 
 }  // namespace
 
-StorageChains::StorageChains(const Graph& graph, const Locations& locations, ArenaPlan& plan)
-    : graph_(graph), locations_(locations), plan_(plan) {
+StorageChains::StorageChains(const Graph& graph, const Locations& locations, ArenaPlan& plan,
+                             PlacementMemo* memo)
+    : graph_(graph), locations_(locations), plan_(plan), memo_(memo) {
   OpId last = kNone;
   for (const OpId id : graph.OpOrder()) last = std::max(last, id);
   plan.in_place.assign(static_cast<size_t>(last + 1), -1);
@@ -243,7 +244,8 @@ std::vector<Following> StorageChains::Useful(const std::vector<size_t>& storages
 Placement StorageChains::Place(const std::vector<size_t>& storages, const PlaceOptions& options,
                                const std::vector<Following>& following) {
   const Blocks blocks = BlocksOf(storages, following);
-  const Placement placement = PlaceBuffers(blocks.buffers, options);
+  const Placement placement = memo_ == nullptr ? PlaceBuffers(blocks.buffers, options)
+                                               : memo_->Place(blocks.buffers, options);
   for (const size_t index : storages) {
     const size_t block = blocks.of_chain[first_of_chain_[index]];
     // What is written first may leave its source no time before: then that has no place of its own.

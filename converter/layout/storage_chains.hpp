@@ -19,7 +19,8 @@ inline constexpr size_t kNoStorage = SIZE_MAX;
 class StorageChains {
  public:
   /// Adds to `plan`, whose steps the caller sets.
-  StorageChains(const Graph& graph, const Locations& locations, ArenaPlan& plan);
+  StorageChains(const Graph& graph, const Locations& locations, ArenaPlan& plan,
+                PlacementMemo* memo = nullptr);
 
   /// Makes the groups those of the plan, whose steps are set. Members share their lifetimes, and
   /// take over no bytes.
@@ -71,6 +72,7 @@ class StorageChains {
   const Graph& graph_;
   const Locations& locations_;
   ArenaPlan& plan_;
+  PlacementMemo* memo_;                             ///< may be null
   std::vector<size_t> first_of_chain_;              ///< by storage
   std::vector<std::pair<int64_t, int64_t>> spans_;  ///< by step; empty: no groups
   std::vector<std::vector<StoragePart>> parts_;     ///< by storage

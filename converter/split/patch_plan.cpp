@@ -37,13 +37,16 @@ struct PatchPlanner::SmallestPlan {
   std::optional<PlanOfChains> plan;  ///< none: by what is known for patches, or by cutting nothing
 };
 
+bool MayMakeTiles(const OutsideInputs& outside) {
+  return std::none_of(outside.begin(), outside.end(),
+                      [](const OutsideInput& input) { return input.rows > 0; });
+}
+
 PatchPlanner::PatchPlanner(const Graph& graph, const MemorySplitOptions& options)
     : graph_(graph),
       search_(std::make_unique<MemoryPlanSearch>(graph, options)),
       time_limit_(options.time_limit) {
-  may_make_tiles_ =
-      options.tiles && std::none_of(options.outside.begin(), options.outside.end(),
-                                    [](const OutsideInput& input) { return input.rows > 0; });
+  may_make_tiles_ = options.tiles && converter::MayMakeTiles(options.outside);
   if (!search_->profile().has_waiting_parts) return;
   search_apart_ = std::make_unique<MemoryPlanSearch>(graph, options, WaitingParts::kApart);
 }

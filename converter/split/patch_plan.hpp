@@ -76,6 +76,9 @@ struct MemorySplit {
   std::vector<SplitChain> chains;  ///< in order of execution
 };
 
+/// Returns true if no input comes by rows, each of which is there once.
+[[nodiscard]] bool MayMakeTiles(const OutsideInputs& outside);
+
 /// Plans which chains of a graph to cut. Given several targets, it estimates each way of cutting
 /// only once. The graph must not change while the planner is in use.
 class PatchPlanner {
@@ -85,7 +88,7 @@ class PatchPlanner {
 
   /// Returns the live bytes at the worst step of the graph as it is.
   [[nodiscard]] int64_t UnsplitPeak() const;
-  /// Returns true if tiles may be tried: the options say so, and no input comes by rows.
+  /// Returns true if tiles may be tried: the options say so, and inputs allow it.
   [[nodiscard]] bool MayMakeTiles() const { return may_make_tiles_; }
   /// Returns the smallest target that Plan can meet, within 1/256. Found once.
   [[nodiscard]] int64_t SmallestTarget(CutInto into = CutInto::kPatches);

@@ -172,4 +172,16 @@ MemoryOrder FindMemoryOrder(const MemoryProblem& problem, const MemoryOrderOptio
   return result;
 }
 
+MemoryOrder FindMemoryOrder(const MemoryProblem& problem, const MemoryOrderOptions& options,
+                            MemoryOrderMemo& memo) {
+  const int64_t numbers[] = {options.work_budget, options.count_budget,
+                             static_cast<int64_t>(options.seed), options.smallest_subgraph,
+                             options.key_nodes ? 1 : 0};
+  std::string key(reinterpret_cast<const char*>(numbers), sizeof numbers);
+  key += CanonicalForm(problem);
+  const auto [entry, is_new] = memo.known.try_emplace(std::move(key));
+  if (is_new) entry->second = FindMemoryOrder(problem, options);
+  return entry->second;
+}
+
 }  // namespace tenon::converter

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "converter/progress.hpp"
@@ -47,10 +49,18 @@ struct MemoryOrder {
   std::vector<SubgraphOrder> subgraphs;  ///< in the order of execution
 };
 
+/// Remembers orders for FindMemoryOrder, by all that they depend on.
+struct MemoryOrderMemo {
+  std::map<std::string, MemoryOrder> known;
+};
+
 /// Deterministic; never worse than the source order. A subgraph that does not determine the peak of
 /// the whole keeps its source order.
 [[nodiscard]] MemoryOrder FindMemoryOrder(const MemoryProblem& problem,
                                           const MemoryOrderOptions& options);
+/// The same; what has been searched for before is looked up.
+[[nodiscard]] MemoryOrder FindMemoryOrder(const MemoryProblem& problem,
+                                          const MemoryOrderOptions& options, MemoryOrderMemo& memo);
 
 /// Returns the problem's key nodes (see key_nodes.hpp), in the order of execution.
 [[nodiscard]] std::vector<Index> KeyNodesOf(const MemoryProblem& problem);

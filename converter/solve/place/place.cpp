@@ -51,7 +51,9 @@ class Placer {
 
  private:
   [[nodiscard]] int64_t Goal() const { return std::max(proved_, options_.limit.value_or(proved_)); }
-  [[nodiscard]] bool Done() const { return best_.peak <= Goal(); }
+  [[nodiscard]] bool Done() const {
+    return best_.peak <= Goal() || (options_.only_below && proved_ >= *options_.only_below);
+  }
 
   void Offer(std::vector<int64_t> offsets) {
     const int64_t peak = Peak(buffers_, offsets);

@@ -23,6 +23,9 @@ struct Buffer {
 struct PlaceOptions {
   /// The search stops as soon as the peak is at most this. If empty, the smallest is searched.
   std::optional<int64_t> limit;
+  /// Peaks from here on are of no use: the search stops as soon as it has proved that there is no
+  /// smaller one.
+  std::optional<int64_t> only_below;
   /// Limits the search effort in work units (sections of time examined, about a microsecond each),
   /// not in seconds, so that results are repeatable.
   int64_t work_budget = 5'000'000;

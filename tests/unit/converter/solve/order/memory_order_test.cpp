@@ -94,6 +94,31 @@ TEST_CASE("FindMemoryOrder: on random problems, the smallest peak of all orders"
   CHECK(improved > 100);  // so the search has had something to do
 }
 
+TEST_CASE("FindMemoryOrder: what was searched for before is looked up, by problem and options") {
+  std::mt19937 random(7);
+  MemoryOrderMemo memo;
+  const MemoryProblem a = RandomProblem(random, 10, 20);
+  const MemoryProblem b = RandomProblem(random, 10, 20);
+  for (const MemoryProblem* problem : {&a, &b, &a}) {
+    const MemoryOrder expected = FindMemoryOrder(*problem, {});
+    const MemoryOrder found = FindMemoryOrder(*problem, {}, memo);
+    CHECK(found.order == expected.order);
+    CHECK(found.peak == expected.peak);
+    CHECK(found.expanded == expected.expanded);
+  }
+  CHECK(memo.known.size() == 2);
+  MemoryOrderOptions other;
+  other.work_budget = 1;
+  (void)FindMemoryOrder(a, other, memo);
+  other = {};
+  other.seed = 2;
+  (void)FindMemoryOrder(a, other, memo);
+  other = {};
+  other.key_nodes = false;
+  (void)FindMemoryOrder(a, other, memo);
+  CHECK(memo.known.size() == 5);
+}
+
 TEST_CASE("DownsetSearch: alone and in both directions, the smallest peak of all orders") {
   std::mt19937 random(5);
   for (int round = 0; round < 1500; ++round) {
