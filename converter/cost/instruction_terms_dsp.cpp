@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "backends/cpu/caps/dsp_caps.hpp"
+#include "backends/cpu/caps/in_place_caps.hpp"
 #include "converter/cost/dsp_kinds.hpp"
 #include "runtime/base/round_up.hpp"
 #include "runtime/ops/conv_geometry.hpp"
@@ -35,8 +36,9 @@ class ConvCounts {
     context_.Add("factors", call_.Input(In::kMultiplier).Elements());
     is_signed_ = kind == Kind::kDoubled && output.zero_point != output.min;
     const bool copies = context_.operands.kernel().ends_with("_in_place");
-    if (copies && !cpu::dsp::KeepsInputs(call_, context_.facts.workspace_bytes)) return false;
-    if (kind != Kind::kAny && IsQuadwise(copies)) {
+    const bool goes_by_parts =
+        copies && !cpu::dsp::KeepsInputs(call_, context_.facts.workspace_bytes);
+    if (!goes_by_parts && kind != Kind::kAny && IsQuadwise(copies)) {
       AddQuads(copies);
       return true;
     }
@@ -44,20 +46,57 @@ class ConvCounts {
       constexpr std::string_view kInPlace = "_in_place";
       context_.terms.model.erase(context_.terms.model.find(kInPlace), kInPlace.size());
     }
+    if (goes_by_parts && !AddParts()) return false;
     constexpr const char* kModes[] = {" pixels", " windows", " rows"};
     context_.terms.model += kModes[static_cast<int>(band_.mode)];
     constexpr int kManyOutputs = 32;
     if (kind == Kind::kDoubled && g_.outputs >= kManyOutputs) context_.terms.model += " doubled_x";
-    for (int image = 0; image < g_.images; ++image) {
-      for (int column = 0; column < g_.out_extent[1]; column += band_.columns) {
-        for (int row = 0; row < g_.out_extent[0]; row += band_.rows) AddPass(row, column);
-      }
-    }
+    if (!goes_by_parts) AddPasses();
     AddAll();
     return true;
   }
 
  private:
+  void AddPasses() {
+    for (int image = 0; image < g_.images; ++image) {
+      for (int column = 0; column < g_.out_extent[1]; column += band_.columns) {
+        for (int row = 0; row < g_.out_extent[0]; row += band_.rows) AddPass(row, column);
+      }
+    }
+  }
+
+  /// With a workspace that is too small for what passes need of x, a few rows at a time are a
+  /// convolution of their own, which is then stored. Returns false where these do not all go the
+  /// same way.
+  bool AddParts() {
+    const int at_once = cpu::InPlaceNewRows(call_);
+    constexpr size_t kStep = 16;
+    const size_t rows_bytes = RoundUp(cpu::InPlaceRowsBytes(call_, at_once), kStep);
+    const int rows = g_.out_extent[0];
+    const int images = g_.images;
+    int64_t parts = 0;
+    for (int image = 0; image < images; ++image) {
+      for (int first = 0; first < rows; first += at_once) {
+        const int count = std::min(at_once, rows - first);
+        const cpu::InPlacePart part(call_, image, first, count, nullptr);
+        const ConvBand band =
+            cpu::dsp::ConvBandOf(part.call(), context_.facts.workspace_bytes - rows_bytes);
+        if (band.mode == ConvMode::kPixels || (parts > 0 && band.mode != band_.mode)) return false;
+        band_ = band;
+        g_ = ConvGeometryOf(part.call());
+        last_rows_ = last_columns_ = 0;
+        AddPasses();
+        ++parts;
+      }
+    }
+    for (CostTerm& term : context_.terms.terms) term.amount *= static_cast<double>(parts);
+    // Storing takes less than widening as many bytes.
+    const auto row_bytes = static_cast<int64_t>(cpu::InPlaceRowBytes(call_));
+    const int64_t moved = int64_t{images} * rows + parts * cpu::InPlaceHeldRows(call_);
+    widened_ += CeilDiv<int64_t>(moved * row_bytes, 4);
+    return true;
+  }
+
   /// Makes the pixels of a pointwise convolution one row if their steps allow it.
   void Join() {
     int64_t x_step = 0;
