@@ -197,12 +197,15 @@ class InPlaceCounts {
       for (int first = 0; first < rows_; first += at_once_)
         run(first, std::min(at_once_, rows_ - first));
     }
-    const int64_t turns = int64_t{images} * CeilDiv(rows_, at_once_);
-    context_.Add("in_place", 1);
-    context_.Add("turns", turns);
-    context_.Add("stored_rows", int64_t{images} * rows_);
-    context_.Add("stored_bytes", int64_t{images} * rows_ * row_bytes_);
-    context_.Add("held_bytes", turns * std::min(held_, rows_) * row_bytes_);
+  }
+  [[nodiscard]] int64_t Turns(int images) const {
+    return int64_t{images} * CeilDiv(rows_, at_once_);
+  }
+  [[nodiscard]] int64_t StoredBytes(int images) const {
+    return int64_t{images} * rows_ * row_bytes_;
+  }
+  [[nodiscard]] int64_t HeldBytes(int images) const {
+    return Turns(images) * std::min(held_, rows_) * row_bytes_;
   }
 
  private:

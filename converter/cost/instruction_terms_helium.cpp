@@ -1,4 +1,7 @@
 // Mirrors backends/cpu/kernels/cortex_m/{conv,gemm,matmul,elementwise}.cpp with simd/helium.
+#include <string>
+#include <string_view>
+
 #include "converter/cost/helium_counts.hpp"
 #include "runtime/ops/conv_geometry.hpp"
 
@@ -40,6 +43,7 @@ class ConvCounts {
   void Run() {
     AddBiasSums(context_, g_.outputs, depth_);
     in_place_.ForEach(g_.images, [&](int first, int count) { RunRows(first, count); });
+    if (in_place_.is_in_place()) AddStores();
     gemm_.Finish();
     context_.Add("gathered", gathered_);
     context_.Add("gathered_edges", edges_);
@@ -52,6 +56,16 @@ class ConvCounts {
   }
 
  private:
+  /// What works in place does what it does elsewhere, and copies rows.
+  void AddStores() {
+    constexpr std::string_view kInPlace = "_in_place";
+    std::string& model = context_.terms.model;
+    model.erase(model.find(kInPlace), kInPlace.size());
+    copies_ += int64_t{g_.images} * g_.out_extent[0] + in_place_.Turns(g_.images);
+    const int64_t bytes = in_place_.StoredBytes(g_.images) + in_place_.HeldBytes(g_.images);
+    vectors_ += Vectors(bytes);
+  }
+
   void FindInside(int axis) {
     const int reach = (g_.kernel[axis] - 1) * g_.dilations[axis];
     int& begin = begin_[axis];

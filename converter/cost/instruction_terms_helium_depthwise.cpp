@@ -46,6 +46,13 @@ class DepthwiseCounts {
         SetSegments(dense ? first + count : 0, row, column);
       }
     });
+    if (in_place.is_in_place()) {
+      context_.Add("in_place", 1);
+      context_.Add("turns", in_place.Turns(g_.images));
+      context_.Add("stored_rows", int64_t{g_.images} * g_.out_extent[0]);
+      context_.Add("stored_bytes", in_place.StoredBytes(g_.images));
+      context_.Add("held_bytes", in_place.HeldBytes(g_.images));
+    }
     const bool has_factors = call.Input(In::kMultiplier).dims[0] != 1;
     const int64_t partial = !has_factors ? blocks : (channels % kBlockChannels != 0 ? 1 : 0);
     context_.Add("rows", rows_);
