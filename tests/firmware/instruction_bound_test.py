@@ -13,10 +13,8 @@ import firmware
 MOST = 1.15  # bound over count
 
 
-def test(options, folder):
-    plan_path, report_path = folder / "model.tenon", folder / "report.json"
-    firmware.convert(options.tenon, options.model, options.board, plan_path,
-                     [*options.option, "--json", report_path])
+def check(options, plan_path, report_path):
+    """Gives what is wrong with the bound of a plan and of its conversion's report."""
     plan = firmware.inspect(options.tenon, plan_path)
     bound = plan["instructions"]["most"]
     wrong = []
@@ -29,6 +27,13 @@ def test(options, folder):
     if not counted <= bound <= MOST * counted:
         wrong.append("not within bounds: tests/bench/fit_instructions.py fits the table again")
     return wrong
+
+
+def test(options, folder):
+    plan_path, report_path = folder / "model.tenon", folder / "report.json"
+    firmware.convert(options.tenon, options.model, options.board, plan_path,
+                     [*options.option, "--json", report_path])
+    return check(options, plan_path, report_path)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """model_test.py --tenon T --runner R --board B MODEL [OPTION...]: one model, converted for the board,
-runs there with the same bits as it does here with the portable kernels.
+runs there with the same bits as it does here with the portable kernels. Limits of the board's memory
+(--board-option) are the board's alone: here the model runs whole, which is as good to compare with.
 
 Its memory besides arenas is held to its limit on the way. Inputs: the model's own sample where there
 is one (--sample), and numbers of a fixed sequence. Exit status 77: skipped, with the reason."""
@@ -9,6 +10,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import firmware
+import instruction_bound_test
 
 
 def state_limit(plan):
@@ -44,7 +46,9 @@ def test(options, folder):
     host_board = firmware.portable_board(options.board, folder)
     host_plan, board_plan = folder / "here.tenon", folder / "board.tenon"
     firmware.convert(options.tenon, options.model, host_board, host_plan, convert_options)
-    firmware.convert(options.tenon, options.model, options.board, board_plan, convert_options)
+    report_path = folder / "report.json"
+    firmware.convert(options.tenon, options.model, options.board, board_plan,
+                     [*convert_options, *options.board_option, "--json", report_path])
     plan = firmware.inspect(options.tenon, board_plan)
 
     input_sets = []
@@ -71,6 +75,8 @@ def test(options, folder):
           f"stack {report.stack}")
     if state > limit:
         wrong.append(f"the states take {state} bytes, and may {limit}")
+    if options.bound:
+        wrong += instruction_bound_test.check(options, board_plan, report_path)
     if any(arena["bytes"] != report.arenas[arena["space"]] for arena in plan["arenas"]):
         wrong.append(f"the arenas are not the plan's: {plan['arenas']}")
     return wrong
@@ -80,4 +86,6 @@ if __name__ == "__main__":
     sys.exit(firmware.run_test(test, firmware.test_arguments(
         ("--sample", {"help": "a .npy file of the model's input, if it is there"}),
         ("--arenas", {"type": int, "help": "that the plan must have"}),
-        ("--option", {"action": "append", "default": [], "help": "of convert"}))))
+        ("--bound", {"action": "store_true", "help": "as instruction_bound_test.py"}),
+        ("--option", {"action": "append", "default": [], "help": "of convert"}),
+        ("--board-option", {"action": "append", "default": [], "help": "of convert for the board"}))))

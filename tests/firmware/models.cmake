@@ -54,23 +54,27 @@ firmware_model(sww quick "${field}/mlperf_sww/strm_ww_int8.tflite"
 # Tensors in two memories, which kernels read and write where they lie; on boards that have two.
 set(sram_alone "")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^cortex-m(55|7)$")
-  set(sram_alone --option=--memory-limit=dtcm=0)
+  set(sram_alone --board-option=--memory-limit=dtcm=0)
   firmware_shared_model(kws_two_memories quick ${kws}/kws_int8.tflite kws_int8.input_0.npy
     --arenas 2 --option=--memory-limit=sram=8K --option=--memory-limit=dtcm=8K --option=--split=off)
 endif()
 
-# In patches, with convolutions that work in place.
+# In patches, with convolutions that work in place; where there are tables of instructions, within their bound.
+set(bound "")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^cortex-m(4|7|33|55)$")
+  set(bound --bound)
+endif()
 firmware_shared_model(kws_patches quick ${kws}/kws_int8.tflite kws_int8.input_0.npy
-  --option=--memory-limit=sram=6643 ${sram_alone})
+  --board-option=--memory-limit=sram=6643 ${sram_alone} ${bound})
 firmware_shared_model(resnet8_patches quick ${resnet8}/resnet8_int8.tflite resnet8_int8.input_0.npy
-  --option=--memory-limit=sram=23K ${sram_alone})
+  --board-option=--memory-limit=sram=23K ${sram_alone} ${bound})
 
 # Inputs outside the arena: in memory of the firmware's own, and handed in by rows.
 foreach(from "memory" "rows:1" "rows:8")
   string(REPLACE ":" "_" name ${from})
   firmware_shared_model(kws_from_${name} quick ${kws}/kws_int8.tflite kws_int8.input_0.npy
-    --arenas 2 --option=--input-from=input_1=${from} --option=--objective=memory
-    --option=--most-slowdown=1.3 --option=--order-budget=20000 ${sram_alone})
+    --arenas 2 --board-option=--input-from=input_1=${from} --board-option=--objective=memory
+    --board-option=--most-slowdown=1.3 --board-option=--order-budget=20000 ${sram_alone})
 endforeach()
 
 # By rows and in tiles, in the least arenas (docs/results-firmware.md): with the portable kernels' bits, and no more than
@@ -184,11 +188,8 @@ endfunction()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^cortex-m(4|7|33|55)$")
   firmware_bound(kws_int8 ${kws}/kws_int8.tflite)
   firmware_bound(kws_qdq ${kws}/model_qdq.onnx)
-  firmware_bound(kws_patches ${kws}/kws_int8.tflite --option=--memory-limit=sram=6643 ${sram_alone})
   firmware_bound(resnet8_int8 ${resnet8}/resnet8_int8.tflite)
   firmware_bound(resnet8_qdq ${resnet8}/model_qdq.onnx)
-  firmware_bound(resnet8_patches ${resnet8}/resnet8_int8.tflite --option=--memory-limit=sram=24K
-    ${sram_alone})
   firmware_bound(ad01_int8 ${ad01}/ad01_int8.tflite)
   firmware_bound(ad01_qdq ${ad01}/model_qdq.onnx)
   firmware_bound(vww ../field-models/mlperf_vww/vww_96_int8.tflite)
