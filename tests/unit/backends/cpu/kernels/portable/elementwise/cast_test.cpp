@@ -153,7 +153,7 @@ std::vector<uint64_t> Samples(DType dtype, Generator& random) {
     if (width < 64) bits &= (uint64_t{1} << width) - 1;
     samples.push_back(dtype == DType::kBool ? bits & 1U : bits);
   };
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < RandomCases(3000); ++i) {
     const uint64_t bits = uint64_t{random()} << 32U | random();
     add(IsFloat(dtype) ? bits : bits >> static_cast<unsigned>(Pick(random, 0, 63)));
     if (!IsFloat(dtype)) add(0 - (bits >> static_cast<unsigned>(Pick(random, 0, 63))));

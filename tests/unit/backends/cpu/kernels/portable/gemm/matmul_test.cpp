@@ -117,7 +117,7 @@ double ErrorOf(const Problem& problem, Generator& random, int threads,
 
 TEST_CASE("MatMul: agrees with the definition over random shapes, transposes and broadcasts") {
   Generator random(1);
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < RandomCases(300); ++i) {
     const Problem problem = RandomProblem(random);
     INFO("case ", i);
     CHECK(ErrorOf(problem, random, Pick(random, 1, 3)) < kTolerance);

@@ -117,7 +117,7 @@ void CheckResize(const Dims& from, const ResizeAttributes& a, Generator& random,
 
 TEST_CASE("Resize: linear and cubic agree with the ONNX formulas in every coordinate mode") {
   Generator random(1);
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < RandomCases(300); ++i) {
     const Dims from = {Pick(random, 1, 2), Pick(random, 1, 20), Pick(random, 1, 9),
                        Pick(random, 1, 9)};
     const Dims to = {from[0], from[1], Pick(random, 1, 20), Pick(random, 1, 40)};
@@ -135,7 +135,7 @@ TEST_CASE("Resize: linear and cubic agree with the ONNX formulas in every coordi
 TEST_CASE("Resize: nearest by whole factors agrees with the ONNX formulas on any axis") {
   // Whole factors and their inverses: coordinates are exact, so float and double agree on ties.
   Generator random(2);
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < RandomCases(300); ++i) {
     Dims from;
     Dims to;
     for (int32_t k = Pick(random, 1, 5); k > 0; --k) {
