@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <memory>
 #include <string>
 
 #include "converter/layout/storage_uses.hpp"
@@ -156,6 +157,27 @@ TEST_CASE("PlanArena: nothing follows where ops start together, or a run leaves 
   const Located state = Locate("graph g\ninput %x: f32[256]\nconst %k: f32[64] = splat(2)\n" +
                                Parts("x", "a") + "output %a\nstate \"x\" = \"a\"\n");
   CHECK(Plan(state, true).bytes == Plan(state, false).bytes);
+}
+
+TEST_CASE("PlanArena: what is known of placements gives the same plan, and is asked for first") {
+  const Located located = Locate(Whole(Parts("x", "a") + Parts("a", "b"), "b"));
+  const ArenaPlan expected = Plan(located, true);
+  ArenaOptions options;
+  options.follow = true;
+  options.memo = std::make_shared<PlacementMemo>();
+  size_t known = 0;
+  for (int i = 0; i < 2; ++i) {
+    const ArenaPlan plan = PlanArena(located.graph, located.locations, options);
+    CHECK(plan.bytes == expected.bytes);
+    CHECK(plan.proven_optimal == expected.proven_optimal);
+    REQUIRE(plan.storages.size() == expected.storages.size());
+    for (size_t s = 0; s < plan.storages.size(); ++s) {
+      CHECK(plan.storages[s].offset == expected.storages[s].offset);
+    }
+    CHECK(options.memo->size() > 0);
+    if (i > 0) CHECK(options.memo->size() == known);
+    known = options.memo->size();
+  }
 }
 
 TEST_CASE("TakenBytes: bytes on which several storages lie count once") {
