@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 #include "backends/cpu/caps/cortex_m_caps.hpp"
 #include "backends/cpu/caps/in_place_caps.hpp"
@@ -197,6 +199,12 @@ class InPlaceCounts {
       for (int first = 0; first < rows_; first += at_once_)
         run(first, std::min(at_once_, rows_ - first));
     }
+  }
+  /// What works in place does what it does elsewhere, and copies rows: the model is the same.
+  void NameModel() const {
+    constexpr std::string_view kInPlace = "_in_place";
+    std::string& model = context_.terms.model;
+    if (is_in_place_) model.erase(model.find(kInPlace), kInPlace.size());
   }
   [[nodiscard]] int64_t Turns(int images) const {
     return int64_t{images} * CeilDiv(rows_, at_once_);

@@ -1,7 +1,4 @@
 // Mirrors backends/cpu/kernels/cortex_m/{conv,gemm,matmul,elementwise}.cpp with simd/helium.
-#include <string>
-#include <string_view>
-
 #include "converter/cost/helium_counts.hpp"
 #include "runtime/ops/conv_geometry.hpp"
 
@@ -56,11 +53,8 @@ class ConvCounts {
   }
 
  private:
-  /// What works in place does what it does elsewhere, and copies rows.
   void AddStores() {
-    constexpr std::string_view kInPlace = "_in_place";
-    std::string& model = context_.terms.model;
-    model.erase(model.find(kInPlace), kInPlace.size());
+    in_place_.NameModel();
     copies_ += int64_t{g_.images} * g_.out_extent[0] + in_place_.Turns(g_.images);
     const int64_t bytes = in_place_.StoredBytes(g_.images) + in_place_.HeldBytes(g_.images);
     vectors_ += Vectors(bytes);

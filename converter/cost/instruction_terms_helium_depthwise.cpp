@@ -46,6 +46,7 @@ class DepthwiseCounts {
         SetSegments(dense ? first + count : 0, row, column);
       }
     });
+    in_place.NameModel();
     if (in_place.is_in_place()) {
       context_.Add("in_place", 1);
       context_.Add("turns", in_place.Turns(g_.images));

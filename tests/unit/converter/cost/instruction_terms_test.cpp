@@ -155,6 +155,39 @@ TEST_CASE("Instructions: rows of five pixels count steps of inputs, and rows tha
   CHECK(amounts.at("row_bytes") == 20 * 12);
 }
 
+TEST_CASE("Instructions: over its input, part by part, a convolution does what its rows do apart") {
+  const auto conv = [](int rows, const char* kernel, size_t workspace) {
+    const std::string image = "i8[1,64," + std::to_string(rows) + ",8] channels_last";
+    KernelCallFacts facts;
+    facts.workspace_bytes = workspace;
+    return TermsOf("graph g\ninput %x: " + image +
+                       "\nconst %w: i8[64,64,3,3] = random(1)\nconst %m: f32[64] = random(2)\n"
+                       "const %b: i32[64] = splat(0)\n%y: " +
+                       image + " = quantized_conv(%x, %w, %b, %m) {pads=[1,1,1,1], to=i8} @cpu/" +
+                       kernel + "\noutput %y\n",
+                   facts);
+  };
+  constexpr size_t kRows = 2 * 8 * 64;  // one held back, and the one that is computed
+  constexpr size_t kPart = 4608;
+  const auto parts = conv(6, "cpu.quantized_conv.dsp_in_place", kRows + kPart);
+  const auto row = conv(1, "cpu.quantized_conv.dsp", kPart);
+  REQUIRE(parts);
+  REQUIRE(row);
+  CHECK(parts->model == row->model);
+  const auto all = AmountsOf(*parts);
+  const auto one = AmountsOf(*row);
+  for (const char* const name :
+       {"start", "operands", "factors", "passes", "pass_pairs", "products", "product_words"}) {
+    CAPTURE(name);
+    REQUIRE(one.count(name) == 1);
+    CHECK(all.at(name) == 6 * one.at(name));
+  }
+  // What is stored and moved counts too.
+  const auto widened = one.find("widened_words");
+  CHECK(all.at("widened_words") >=
+        12 * 8 * 64 / 4 + (widened == one.end() ? 0 : 6 * widened->second));
+}
+
 TEST_CASE("Instructions: what is no plan has no bound") {
   CHECK_FALSE(BoundInstructions(std::vector<uint8_t>(64)));
 }
