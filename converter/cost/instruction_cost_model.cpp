@@ -10,10 +10,12 @@ namespace {
 
 /// Returns the instructions per second, or 0 where times are not taken from tables. Boards have
 /// their elementary rate from counted instructions (sdk/boards, "source"), of which DSP kernels
-/// take 4 for an element. The table of Helium kernels was fitted before there were narrow patches,
-/// of which the rates of its board are the better prediction.
+/// take 4 for an element and Helium kernels 3.
 double InstructionRate(const Unit& unit) {
-  return unit.kernel_set == "dsp" ? 4 * unit.elementary_ops_per_second : 0;
+  constexpr double kDsp = 4;
+  constexpr double kHelium = 3;
+  if (unit.kernel_set == "dsp") return kDsp * unit.elementary_ops_per_second;
+  return unit.kernel_set == "helium" ? kHelium * unit.elementary_ops_per_second : 0;
 }
 
 }  // namespace

@@ -62,7 +62,21 @@ TEST_CASE("InstructionCostModel: an op takes as long as its instructions, others
 TEST_CASE("InstructionCostModel: kernels of other sets take as long as the rates say") {
   CHECK_FALSE(HasInstructionTables(MicrocontrollerOf("portable")));
   CHECK_FALSE(HasInstructionTables(MicrocontrollerOf("")));
-  CHECK_FALSE(HasInstructionTables(MicrocontrollerOf("helium")));
+}
+
+TEST_CASE("InstructionCostModel: Helium kernels have a table and a rate of their own") {
+  const Result<Graph> graph = ParseGraph(kCopies);
+  REQUIRE_MESSAGE(graph.ok(), graph.error().message);
+  const Locations locations = DenseIn(*graph);
+  const Board board = MicrocontrollerOf("helium");
+  REQUIRE(HasInstructionTables(board));
+  const Op& copy = graph->op(graph->tensor(graph->FindTensor("y")).producer);
+  const auto most = BoundInstructions(*graph, copy, locations, "helium");
+  REQUIRE(most.has_value());
+  const OpTime time = InstructionCostModel(board, locations).TimeOf(*graph, copy, board.units[0]);
+  CHECK(time.fixed == 0);
+  // 3 instructions in the time of an element: 0.75e9 a second.
+  CHECK(time.compute == TimeAtRate(static_cast<double>(*most), 0.75e9));
 }
 
 }  // namespace
