@@ -1,6 +1,7 @@
 #include <onnx/checker.h>
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <map>
 #include <queue>
 #include <unordered_map>
@@ -91,6 +92,11 @@ Status CheckInitializers(const onnx::ModelProto& model, const std::filesystem::p
   return {};
 }
 
+/// True for an operator that ONNX Runtime's optimiser saves among ONNX's own, which has no such.
+bool IsOnnxRuntimes(const onnx::NodeProto& node) {
+  return IsDefaultDomain(node.domain()) && node.op_type() == "SimplifiedLayerNormalization";
+}
+
 /// libonnx's checker, node by node: the graph around them (order, names, initialisers, external
 /// data) has been checked here, with better messages and without reading files.
 Status RunChecker(const onnx::ModelProto& model) {
@@ -106,6 +112,7 @@ Status RunChecker(const onnx::ModelProto& model) {
   onnx::checker::LexicalScopeContext scope;
   for (const std::string& name : NamesMade(model.graph())) scope.add(name);
   for (const auto& node : model.graph().node()) {
+    if (IsOnnxRuntimes(node)) continue;
     try {
       onnx::checker::check_node(node, context, scope);
     } catch (const std::exception& exception) {
@@ -176,6 +183,15 @@ Error UnsupportedError(const onnx::ModelProto& model) {
       InputError("the model uses {} that cannot be converted",
                  unsupported.size() == 1 ? std::string("an operator")
                                          : fmt::format("{} operators", unsupported.size()));
+  constexpr std::string_view kBlockedDomain = "com.microsoft.nchwc";
+  const bool is_blocked =
+      std::any_of(unsupported.begin(), unsupported.end(),
+                  [&](const auto& entry) { return entry.first.second == kBlockedDomain; });
+  if (is_blocked) {
+    error.message +=
+        ": ONNX Runtime saved it in the layout of one processor (domain com.microsoft.nchwc); save "
+        "it with graph_optimization_level ORT_ENABLE_EXTENDED or lower";
+  }
   for (const auto& [op, nodes] : unsupported) {
     error.details.push_back(fmt::format("unsupported op {} (domain {}): {}", op.first, op.second,
                                         fmt::join(nodes.names, ", ")));

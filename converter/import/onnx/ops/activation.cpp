@@ -17,6 +17,7 @@ struct UnaryRow {
   float default_a = 0.0F;
   const char* b = nullptr;
   float default_b = 0.0F;
+  std::string_view limits = {};
 };
 
 constexpr UnaryRow kUnaryRows[] = {
@@ -29,7 +30,8 @@ constexpr UnaryRow kUnaryRows[] = {
     {"Exp", UnaryFunction::kExp},
     {"Floor", UnaryFunction::kFloor},
     {"HardSigmoid", UnaryFunction::kHardSigmoid, "alpha", 0.2F, "beta", 0.5F},
-    {"HardSwish", UnaryFunction::kHardSwish},
+    {"HardSwish", UnaryFunction::kHardSwish, nullptr, 0.0F, nullptr, 0.0F,
+     "-infinity gives 0, where ONNX Runtime gives NaN"},
     {"LeakyRelu", UnaryFunction::kLeakyRelu, "alpha", 0.01F},
     {"Log", UnaryFunction::kLog},
     {"Mish", UnaryFunction::kMish},
@@ -194,6 +196,31 @@ constexpr LoweringRow kOthers[] = {
 constexpr auto kRows = RowsOf(kUnaryRows, LowerUnary, kOthers);
 
 }  // namespace
+
+Result<UnaryAttributes> ReadActivation(Lowering& node) {
+  const std::string name = node.Text("activation", "");
+  const std::vector<float> values = node.Floats("activation_params");
+  node.Ignore({"activation_alpha", "activation_beta", "activation_gamma"});
+  const auto parameter = [&](size_t index, const char* attribute, float otherwise) {
+    if (index < values.size()) return values[index];
+    return node.Float(fmt::format("activation_{}", attribute), otherwise);
+  };
+  if (name.empty()) return UnaryAttributes{};
+  if (name == "Clip") {
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    return UnaryAttributes{UnaryFunction::kClip, parameter(0, "min", -kInfinity),
+                           parameter(1, "max", kInfinity)};
+  }
+  for (const UnaryRow& row : kUnaryRows) {
+    if (row.op_type != name) continue;
+    UnaryAttributes attributes;
+    attributes.function = row.function;
+    if (row.a != nullptr) attributes.a = parameter(0, row.a, row.default_a);
+    if (row.b != nullptr) attributes.b = parameter(1, row.b, row.default_b);
+    return attributes;
+  }
+  return InputError("activation '{}' is not supported", name);
+}
 
 constexpr Span<const LoweringRow> kFunctionLowerings = TableOf(kRows);
 

@@ -1,4 +1,4 @@
-// Conv.
+// Conv; of com.microsoft FusedConv and NhwcConv.
 #include "converter/import/onnx/ops/ops.hpp"
 #include "converter/import/onnx/ops/volume.hpp"
 #include "converter/import/onnx/ops/window.hpp"
@@ -9,25 +9,40 @@ namespace {
 Status LowerConv(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
   TENON_ASSIGN_OR_RETURN(const TensorId w, node.Input(1));
-  const int32_t rank = node.ShapeOf(x).rank;
-  if (rank == 5) return LowerVolumeConv(node, x, w);
-  if (rank > 5) {
-    return InputError("its input has {} dimensions; only up to three spatial ones are supported",
-                      rank);
+  return EmitConv(node, x, w, 0).status();
+}
+
+// An image whose channels come last; the weights are those of Conv.
+Status LowerNhwcConv(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(TensorId x, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(const TensorId w, node.Input(1));
+  if (node.ShapeOf(x).rank != 4) return InputError("its input must have four dimensions");
+  TENON_ASSIGN_OR_RETURN(x, node.Transpose(x, {0, 3, 1, 2}));
+  TENON_ASSIGN_OR_RETURN(const TensorId y, EmitConv(node, x, w));
+  return node.Transpose(y, {0, 2, 3, 1}, 0).status();
+}
+
+// Conv, plus input 3, then an activation.
+Status LowerFusedConv(Lowering& node) {
+  constexpr int kAddend = 3;
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(const TensorId w, node.Input(1));
+  TENON_ASSIGN_OR_RETURN(const UnaryAttributes activation, ReadActivation(node));
+  TENON_ASSIGN_OR_RETURN(TensorId y, EmitConv(node, x, w));
+  if (node.HasInput(kAddend)) {
+    TENON_ASSIGN_OR_RETURN(const TensorId addend, node.Input(kAddend));
+    if (node.ShapeOf(addend) != node.ShapeOf(y)) {
+      return InputError("input 3 is added to the result, but does not have its shape");
+    }
+    TENON_ASSIGN_OR_RETURN(y, node.Binary(BinaryFunction::kAdd, y, addend));
   }
-  TENON_ASSIGN_OR_RETURN(const ConvAttributes attributes, ReadConv(node, x, w));
-  std::vector<TensorId> inputs(2);
-  TENON_ASSIGN_OR_RETURN(inputs[ConvInput::kX], WithHeight(node, x));
-  TENON_ASSIGN_OR_RETURN(inputs[ConvInput::kWeights], WithHeight(node, w));
-  if (node.HasInput(2)) {
-    TENON_ASSIGN_OR_RETURN(const TensorId bias, node.Input(2));
-    inputs.push_back(bias);
-  }
-  return EmitWindowed(node, OpKind::kConv, inputs, Attributes(attributes), rank == 3);
+  return node.Unary(y, activation, 0).status();
 }
 
 constexpr LoweringRow kRows[] = {
     {"Conv", LowerConv, {}, kProductLimits},
+    {"FusedConv", LowerFusedConv, "com.microsoft", kProductLimits},
+    {"NhwcConv", LowerNhwcConv, "com.microsoft", "f32 and f16, two spatial dimensions"},
 };
 
 }  // namespace
@@ -49,6 +64,24 @@ Result<ConvAttributes> ReadConv(Lowering& node, TensorId x, TensorId w) {
   attributes.group = node.Int32("group", 1);
   SetWindow(window, attributes);
   return attributes;
+}
+
+Result<TensorId> EmitConv(Lowering& node, TensorId x, TensorId w, int output) {
+  const int32_t rank = node.ShapeOf(x).rank;
+  if (rank == 5) return EmitVolumeConv(node, x, w, output);
+  if (rank > 5) {
+    return InputError("its input has {} dimensions; only up to three spatial ones are supported",
+                      rank);
+  }
+  TENON_ASSIGN_OR_RETURN(const ConvAttributes attributes, ReadConv(node, x, w));
+  std::vector<TensorId> inputs(2);
+  TENON_ASSIGN_OR_RETURN(inputs[ConvInput::kX], WithHeight(node, x));
+  TENON_ASSIGN_OR_RETURN(inputs[ConvInput::kWeights], WithHeight(node, w));
+  if (node.HasInput(2)) {
+    TENON_ASSIGN_OR_RETURN(const TensorId bias, node.Input(2));
+    inputs.push_back(bias);
+  }
+  return EmitWindowed(node, OpKind::kConv, inputs, Attributes(attributes), rank == 3, output);
 }
 
 constexpr Span<const LoweringRow> kConvLowerings = kRows;

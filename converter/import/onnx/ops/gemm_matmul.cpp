@@ -6,47 +6,16 @@
 namespace tenon::converter {
 namespace {
 
-/// x * factor: a new constant where x is one, else a product.
-Result<TensorId> Scale(Lowering& node, TensorId x, double factor) {
-  if (factor == 1.0) return x;
-  const DType dtype = node.DTypeOf(x);
-  if (!node.graph().tensor(x).IsConstant()) {
-    TENON_ASSIGN_OR_RETURN(const TensorId scalar, node.Scalar("factor", dtype, factor));
-    return node.Binary(BinaryFunction::kMul, x, scalar);
-  }
-  TENON_ASSIGN_OR_RETURN(std::vector<double> values, node.ConstantDoubles(x));
-  for (double& value : values) value *= factor;
-  return node.Constant("scaled", dtype, node.ShapeOf(x), values);
+/// Says which types there are kernels for, before shape rules and boards say it in parts.
+Status CheckFactor(Lowering& node, TensorId id) {
+  const DType dtype = node.DTypeOf(id);
+  if (dtype == DType::kF32 || dtype == DType::kF16) return {};
+  return InputError(
+      "its operands are {}: only products of f32 and f16 are computed (put a Cast before it)",
+      DTypeName(dtype));
 }
 
-// Y = alpha A' B' + beta C
-Status LowerGemm(Lowering& node) {
-  TENON_ASSIGN_OR_RETURN(TensorId a, node.Input(0));
-  TENON_ASSIGN_OR_RETURN(TensorId b, node.Input(1));
-  if (node.ShapeOf(a).rank != 2 || node.ShapeOf(b).rank != 2) {
-    return InputError("its operands must have two dimensions");
-  }
-  const double alpha = node.Float("alpha", 1.0F);
-  const double beta = node.Float("beta", 1.0F);
-  if (!IsFloat(node.DTypeOf(a)) && (alpha != 1.0 || beta != 1.0)) {
-    return InputError("alpha and beta other than 1 are not supported for {}",
-                      DTypeName(node.DTypeOf(a)));
-  }
-  if (node.opset() < 7) node.Ignore({"broadcast"});
-  MatMulAttributes attributes;
-  attributes.transpose_a = node.Flag("transA", false) ? 1 : 0;
-  attributes.transpose_b = node.Flag("transB", false) ? 1 : 0;
-  // One of the factors takes alpha: a constant one, so that nothing is left to do at run time.
-  TensorId& scaled = node.graph().tensor(a).IsConstant() ? a : b;
-  TENON_ASSIGN_OR_RETURN(scaled, Scale(node, scaled, alpha));
-  std::vector<TensorId> inputs = {a, b};
-  if (node.HasInput(2) && beta != 0.0) {
-    TENON_ASSIGN_OR_RETURN(TensorId c, node.Input(2));
-    TENON_ASSIGN_OR_RETURN(c, Scale(node, c, beta));
-    inputs.push_back(c);
-  }
-  return node.Emit(OpKind::kMatMul, inputs, Attributes(attributes), 0).status();
-}
+Status LowerGemm(Lowering& node) { return EmitGemm(node, 0).status(); }
 
 Status LowerMatMul(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId a, node.Input(0));
@@ -61,10 +30,48 @@ constexpr LoweringRow kRows[] = {
 
 }  // namespace
 
+Result<TensorId> Scaled(Lowering& node, TensorId x, double factor) {
+  if (factor == 1.0) return x;
+  const DType dtype = node.DTypeOf(x);
+  if (!node.graph().tensor(x).IsConstant()) {
+    TENON_ASSIGN_OR_RETURN(const TensorId scalar, node.Scalar("factor", dtype, factor));
+    return node.Binary(BinaryFunction::kMul, x, scalar);
+  }
+  TENON_ASSIGN_OR_RETURN(std::vector<double> values, node.ConstantDoubles(x));
+  for (double& value : values) value *= factor;
+  return node.Constant("scaled", dtype, node.ShapeOf(x), values);
+}
+
+Result<TensorId> EmitGemm(Lowering& node, int output) {
+  TENON_ASSIGN_OR_RETURN(TensorId a, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(TensorId b, node.Input(1));
+  if (node.ShapeOf(a).rank != 2 || node.ShapeOf(b).rank != 2) {
+    return InputError("its operands must have two dimensions");
+  }
+  TENON_RETURN_IF_ERROR(CheckFactor(node, a));
+  const double alpha = node.Float("alpha", 1.0F);
+  const double beta = node.Float("beta", 1.0F);
+  if (node.opset() < 7) node.Ignore({"broadcast"});
+  MatMulAttributes attributes;
+  attributes.transpose_a = node.Flag("transA", false) ? 1 : 0;
+  attributes.transpose_b = node.Flag("transB", false) ? 1 : 0;
+  // One of the factors takes alpha: a constant one, so that nothing is left to do at run time.
+  TensorId& scaled = node.graph().tensor(a).IsConstant() ? a : b;
+  TENON_ASSIGN_OR_RETURN(scaled, Scaled(node, scaled, alpha));
+  std::vector<TensorId> inputs = {a, b};
+  if (node.HasInput(2) && beta != 0.0) {
+    TENON_ASSIGN_OR_RETURN(TensorId c, node.Input(2));
+    TENON_ASSIGN_OR_RETURN(c, Scaled(node, c, beta));
+    inputs.push_back(c);
+  }
+  return node.Emit(OpKind::kMatMul, inputs, Attributes(attributes), output);
+}
+
 Result<TensorId> EmitMatMul(Lowering& node, OpKind kind, std::vector<TensorId> inputs,
                             const Attributes& attributes, int output) {
   TensorId& a = inputs[0];
   TensorId& b = inputs[1];
+  if (kind == OpKind::kMatMul) TENON_RETURN_IF_ERROR(CheckFactor(node, a));
   const Shape a_shape = node.ShapeOf(a);
   const Shape b_shape = node.ShapeOf(b);
   if (a_shape.rank == 0 || b_shape.rank == 0) return InputError("an operand is a scalar");

@@ -15,7 +15,8 @@ constexpr const Span<const LoweringRow>* kFamilies[] = {
     &kLossLowerings,          &kMaskLowerings,         &kConvTransposeLowerings,
     &kEinsumLowerings,        &kSignalLowerings,       &kGridSampleLowerings,
     &kScatterLowerings,       &kTrigonometryLowerings, &kRecurrentLowerings,
-    &kControlFlowLowerings,   &kSelectionLowerings};
+    &kControlFlowLowerings,   &kSelectionLowerings,    &kFusedFunctionLowerings,
+    &kFusedProductLowerings,  &kAttentionLowerings,    &kFusedNormalisationLowerings};
 
 }  // namespace
 

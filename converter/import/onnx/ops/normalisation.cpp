@@ -5,57 +5,17 @@
 #include <numeric>
 
 #include "converter/import/onnx/ops/indexing.hpp"
+#include "converter/import/onnx/ops/normalised.hpp"
 #include "converter/import/onnx/ops/ops.hpp"
 
 namespace tenon::converter {
 namespace {
-
-std::vector<int32_t> AxisRange(int32_t begin, int32_t end) {
-  std::vector<int32_t> axes(static_cast<size_t>(std::max(0, end - begin)));
-  std::iota(axes.begin(), axes.end(), begin);
-  return axes;
-}
 
 /// [C, 1, ..., 1] with one dimension for each of x's but the first.
 std::vector<int64_t> PerChannelDims(const Shape& x) {
   std::vector<int64_t> dims(static_cast<size_t>(x.rank - 1), 1);
   dims[0] = x[1];
   return dims;
-}
-
-struct Normalised {
-  TensorId mean;
-  TensorId variance;
-  TensorId deviation;  ///< sqrt(variance + epsilon)
-  TensorId centred;    ///< x - mean
-};
-
-/// Statistics of x over `axes`, which stay as dimensions of size 1.
-Result<Normalised> Statistics(Lowering& node, TensorId x, const std::vector<int32_t>& axes,
-                              double epsilon) {
-  Normalised result{};
-  TENON_ASSIGN_OR_RETURN(result.mean, node.Reduce(ReduceFunction::kMean, x, axes, true));
-  TENON_ASSIGN_OR_RETURN(result.centred, node.Binary(BinaryFunction::kSub, x, result.mean));
-  TENON_ASSIGN_OR_RETURN(const TensorId squares,
-                         node.Binary(BinaryFunction::kMul, result.centred, result.centred));
-  TENON_ASSIGN_OR_RETURN(result.variance, node.Reduce(ReduceFunction::kMean, squares, axes, true));
-  TensorId variance = result.variance;
-  if (epsilon != 0.0) {
-    TENON_ASSIGN_OR_RETURN(const TensorId constant,
-                           node.Scalar("epsilon", node.DTypeOf(x), epsilon));
-    TENON_ASSIGN_OR_RETURN(variance, node.Binary(BinaryFunction::kAdd, variance, constant));
-  }
-  TENON_ASSIGN_OR_RETURN(result.deviation,
-                         node.Unary(variance, {UnaryFunction::kSqrt, 0.0F, 0.0F}));
-  return result;
-}
-
-/// x * scale + bias, the node's first output.
-Status ScaleAndShift(Lowering& node, TensorId x, TensorId scale, TensorId bias) {
-  TENON_ASSIGN_OR_RETURN(
-      x, node.Binary(BinaryFunction::kMul, x, scale, bias == kNone ? 0 : kIntermediate));
-  if (bias == kNone) return {};
-  return node.Binary(BinaryFunction::kAdd, x, bias, 0).status();
 }
 
 Status RefuseTraining(Lowering& node) {
@@ -271,6 +231,45 @@ constexpr LoweringRow kRows[] = {
 };
 
 }  // namespace
+
+std::vector<int32_t> AxisRange(int32_t begin, int32_t end) {
+  std::vector<int32_t> axes(static_cast<size_t>(std::max(0, end - begin)));
+  std::iota(axes.begin(), axes.end(), begin);
+  return axes;
+}
+
+Result<Normalised> StatisticsAroundZero(Lowering& node, TensorId x,
+                                        const std::vector<int32_t>& axes, double epsilon) {
+  Normalised result;
+  result.centred = x;
+  TENON_ASSIGN_OR_RETURN(const TensorId squares, node.Binary(BinaryFunction::kMul, x, x));
+  TENON_ASSIGN_OR_RETURN(result.variance, node.Reduce(ReduceFunction::kMean, squares, axes, true));
+  TensorId variance = result.variance;
+  if (epsilon != 0.0) {
+    TENON_ASSIGN_OR_RETURN(const TensorId constant,
+                           node.Scalar("epsilon", node.DTypeOf(x), epsilon));
+    TENON_ASSIGN_OR_RETURN(variance, node.Binary(BinaryFunction::kAdd, variance, constant));
+  }
+  TENON_ASSIGN_OR_RETURN(result.deviation,
+                         node.Unary(variance, {UnaryFunction::kSqrt, 0.0F, 0.0F}));
+  return result;
+}
+
+Result<Normalised> Statistics(Lowering& node, TensorId x, const std::vector<int32_t>& axes,
+                              double epsilon) {
+  TENON_ASSIGN_OR_RETURN(const TensorId mean, node.Reduce(ReduceFunction::kMean, x, axes, true));
+  TENON_ASSIGN_OR_RETURN(const TensorId centred, node.Binary(BinaryFunction::kSub, x, mean));
+  TENON_ASSIGN_OR_RETURN(Normalised result, StatisticsAroundZero(node, centred, axes, epsilon));
+  result.mean = mean;
+  return result;
+}
+
+Status ScaleAndShift(Lowering& node, TensorId x, TensorId scale, TensorId bias, int output) {
+  TENON_ASSIGN_OR_RETURN(
+      x, node.Binary(BinaryFunction::kMul, x, scale, bias == kNone ? output : kIntermediate));
+  if (bias == kNone) return {};
+  return node.Binary(BinaryFunction::kAdd, x, bias, output).status();
+}
 
 Result<TensorId> EmitSoftmax(Lowering& node, TensorId x, bool flattens, bool log, int output) {
   const Shape shape = node.ShapeOf(x);

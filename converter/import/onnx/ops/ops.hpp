@@ -37,6 +37,10 @@ extern const Span<const LoweringRow> kGridSampleLowerings;
 extern const Span<const LoweringRow> kTrigonometryLowerings;
 extern const Span<const LoweringRow> kRecurrentLowerings;
 extern const Span<const LoweringRow> kControlFlowLowerings;
+extern const Span<const LoweringRow> kFusedFunctionLowerings;
+extern const Span<const LoweringRow> kFusedProductLowerings;
+extern const Span<const LoweringRow> kFusedNormalisationLowerings;
+extern const Span<const LoweringRow> kAttentionLowerings;
 
 /// A row for each of `operators`, which have an `op_type`, maybe `limits`, and are all lowered by
 /// one function; then the `others`.
@@ -72,6 +76,19 @@ inline constexpr std::string_view kProductLimits = "f32 and f16";
 
 /// a b + input `bias` (f32; may be absent) of the node, as its first output.
 [[nodiscard]] Status EmitMatMulWithBias(Lowering& node, TensorId a, TensorId b, int bias);
+
+/// x * factor: a new constant where x is one, else a product.
+[[nodiscard]] Result<TensorId> Scaled(Lowering& node, TensorId x, double factor);
+
+/// A B + C of matrices that may be transposed, with factors for both terms, as Gemm's attributes
+/// and inputs say. `output` as of Lowering::Emit.
+[[nodiscard]] Result<TensorId> EmitGemm(Lowering& node, int output = kIntermediate);
+
+// What operators that end in an activation share.
+
+/// The function that the attribute `activation` names; the identity where there is none. Its
+/// parameters are the numbers of `activation_params`, or called `activation_alpha` and the like.
+[[nodiscard]] Result<UnaryAttributes> ReadActivation(Lowering& node);
 
 // Softmax as its versions have it, for the operators that contain one.
 

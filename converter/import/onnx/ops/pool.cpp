@@ -46,7 +46,7 @@ Status LowerPool(Lowering& node, OpKind kind) {
     TENON_RETURN_IF_ERROR(EmitMaxPoolIndices(node, x, attributes, columns_first));
   }
   TENON_ASSIGN_OR_RETURN(x, WithHeight(node, x));
-  return EmitWindowed(node, kind, {x}, Attributes(attributes), shape.rank == 3);
+  return EmitWindowed(node, kind, {x}, Attributes(attributes), shape.rank == 3).status();
 }
 
 Status LowerMaxPool(Lowering& node) {
@@ -70,8 +70,12 @@ Status LowerGlobalPool(Lowering& node) {
 constexpr LoweringRow kRows[] = {
     {"AveragePool", LowerAveragePool, {}, kProductLimits},
     {"GlobalAveragePool", LowerGlobalPool},
-    {"GlobalMaxPool", LowerGlobalPool},
-    {"MaxPool", LowerMaxPool, {}, "not f64; indices of images of two dimensions only"},
+    {"GlobalMaxPool", LowerGlobalPool, {}, "a NaN gives NaN, where ONNX Runtime leaves it out"},
+    {"MaxPool",
+     LowerMaxPool,
+     {},
+     "not f64; indices of images of two dimensions only; a window that holds NaN gives NaN, where "
+     "ONNX Runtime may leave it out"},
 };
 
 }  // namespace

@@ -145,7 +145,8 @@ Status LowerConvInteger(Lowering& node) {
   const bool one_dimensional = node.ShapeOf(x).rank == 3;
   if (!HasZeroPointOfRunTime(node, inputs, attributes.conv)) {
     return EmitWindowed(node, OpKind::kQuantizedConv, inputs, Attributes(attributes),
-                        one_dimensional);
+                        one_dimensional)
+        .status();
   }
   TENON_ASSIGN_OR_RETURN(const TensorId y, SumsLessZeroPoint(node, inputs, attributes));
   const Shape shape = node.ShapeOf(y);

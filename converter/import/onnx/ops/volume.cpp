@@ -34,7 +34,7 @@ Status LowerVolumePool(Lowering& node, OpKind kind, TensorId x, PoolAttributes a
   return node.Reshape(x, {shape[0], shape[1], node.ShapeOf(x)[2], height, width}, 0).status();
 }
 
-Status LowerVolumeConv(Lowering& node, TensorId x, TensorId w) {
+Result<TensorId> EmitVolumeConv(Lowering& node, TensorId x, TensorId w, int output) {
   const Shape shape = node.ShapeOf(x);
   const Shape weights = node.ShapeOf(w);
   if (weights.rank != 5) return InputError("its weights have {} dimensions, not 5", weights.rank);
@@ -58,7 +58,7 @@ Status LowerVolumeConv(Lowering& node, TensorId x, TensorId w) {
       const TensorId y,
       volumes::ConvolveVolume(node, x, taps, bias,
                               {depth.stride, depth.dilation, depth.begin, depth.end}, attributes));
-  return node.Transpose(y, {0, 2, 1, 3, 4}, 0).status();
+  return node.Transpose(y, {0, 2, 1, 3, 4}, output);
 }
 
 }  // namespace tenon::converter

@@ -11,7 +11,7 @@ namespace tenon::converter {
                                      PoolAttributes attributes);
 
 /// A convolution of x [N, C, D, H, W] with w: the sum of one in two dimensions for each tap of the
-/// depth.
-[[nodiscard]] Status LowerVolumeConv(Lowering& node, TensorId x, TensorId w);
+/// depth. `output` as of Lowering::Emit.
+[[nodiscard]] Result<TensorId> EmitVolumeConv(Lowering& node, TensorId x, TensorId w, int output);
 
 }  // namespace tenon::converter

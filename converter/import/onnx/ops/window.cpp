@@ -104,12 +104,12 @@ Result<TensorId> WithHeight(Lowering& node, TensorId x) {
   return node.Reshape(x, {shape[0], shape[1], 1, shape[2]});
 }
 
-Status EmitWindowed(Lowering& node, OpKind kind, const std::vector<TensorId>& inputs,
-                    const Attributes& attributes, bool one_dimensional) {
-  if (!one_dimensional) return node.Emit(kind, inputs, attributes, 0).status();
+Result<TensorId> EmitWindowed(Lowering& node, OpKind kind, const std::vector<TensorId>& inputs,
+                              const Attributes& attributes, bool one_dimensional, int output) {
+  if (!one_dimensional) return node.Emit(kind, inputs, attributes, output);
   TENON_ASSIGN_OR_RETURN(const TensorId y, node.Emit(kind, inputs, attributes));
   const Shape shape = node.ShapeOf(y);
-  return node.Reshape(y, {shape[0], shape[1], shape[3]}, 0).status();
+  return node.Reshape(y, {shape[0], shape[1], shape[3]}, output);
 }
 
 }  // namespace tenon::converter

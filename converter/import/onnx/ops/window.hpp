@@ -55,8 +55,15 @@ void SetWindow(const Window& window, Attributes& attributes) {
 [[nodiscard]] Result<TensorId> WithHeight(Lowering& node, TensorId x);
 
 /// Emits `kind` on x and other inputs; with `one_dimensional`, the height that WithHeight added is
-/// taken out again. The result is the node's first output.
-[[nodiscard]] Status EmitWindowed(Lowering& node, OpKind kind, const std::vector<TensorId>& inputs,
-                                  const Attributes& attributes, bool one_dimensional);
+/// taken out again. `output` as of Lowering::Emit.
+[[nodiscard]] Result<TensorId> EmitWindowed(Lowering& node, OpKind kind,
+                                            const std::vector<TensorId>& inputs,
+                                            const Attributes& attributes, bool one_dimensional,
+                                            int output = 0);
+
+/// The convolution of x (channels second) with w that the node's attributes and its input 2, the
+/// bias, say, over one to three dimensions. `output` as of Lowering::Emit.
+[[nodiscard]] Result<TensorId> EmitConv(Lowering& node, TensorId x, TensorId w,
+                                        int output = kIntermediate);
 
 }  // namespace tenon::converter

@@ -120,4 +120,21 @@ output %y
 )");
 }
 
+TEST_CASE("Gemm and MatMul: operands that no kernel multiplies are refused in one way") {
+  const auto error = [](const char* op, int type) {
+    return ModelBuilder(13)
+        .Input("x", {2, 3}, type)
+        .Input("z", {3, 2}, type)
+        .Node(op, {"x", "z"}, {"y"})
+        .Output("y", type)
+        .Text();
+  };
+  for (const char* op : {"Gemm", "MatMul"}) {
+    const std::string node = std::string("error: node 'n' (") + op + "): its operands are ";
+    const std::string rest = ": only products of f32 and f16 are computed (put a Cast before it)";
+    CHECK(error(op, onnx::TensorProto::INT32) == node + "i32" + rest);
+    CHECK(error(op, onnx::TensorProto::DOUBLE) == node + "f64" + rest);
+  }
+}
+
 }  // namespace tenon::converter::test

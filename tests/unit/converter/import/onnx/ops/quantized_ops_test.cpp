@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "tests/unit/converter/import/onnx/model_builder.hpp"
+#include "tests/unit/converter/import/onnx/ops/microsoft.hpp"
 #include "tests/unit/converter/import/onnx/run_model.hpp"
 
 namespace tenon::converter::test {
@@ -35,16 +36,6 @@ ModelBuilder Begin(const std::vector<int64_t>& dims) {
   AddBytes(model, "z", {}, {kZeroX});
   AddBytes(model, "u", {}, {kZeroY});
   return model.Node("QuantizeLinear", {"x", "s", "z"}, {"q"}, "begin");
-}
-
-ModelBuilder& Microsoft(ModelBuilder& model) {
-  if (model.proto.opset_import_size() == 1) {
-    onnx::OperatorSetIdProto& import = *model.proto.add_opset_import();
-    import.set_domain("com.microsoft");
-    import.set_version(1);
-  }
-  model.last().set_domain("com.microsoft");
-  return model;
 }
 
 ModelBuilder& Finish(ModelBuilder& model) {

@@ -1,0 +1,399 @@
+// Attention operators of com.microsoft, as ONNX Runtime's optimiser and exporters write them: put
+// together from products and a softmax, which the pass FuseAttention makes one op again.
+#include <algorithm>
+
+#include "converter/import/import_graph.hpp"
+#include "converter/import/onnx/ops/attention_parts.hpp"
+#include "converter/import/onnx/ops/indexing.hpp"
+#include "converter/import/onnx/ops/integer_products.hpp"
+#include "converter/import/onnx/ops/ops.hpp"
+#include "converter/import/onnx/ops/quantization.hpp"
+#include "converter/ir/shapes.hpp"
+
+namespace tenon::converter {
+namespace {
+
+Status RefuseInputs(Lowering& node,
+                    std::initializer_list<std::pair<int, std::string_view>> inputs) {
+  for (const auto& [index, name] : inputs) {
+    if (node.HasInput(index)) return InputError("its input {} is not supported", name);
+  }
+  return {};
+}
+
+Status RefuseFlags(Lowering& node, std::initializer_list<std::string_view> attributes) {
+  for (const std::string_view attribute : attributes) {
+    if (node.Int(attribute, 0) != 0) {
+      return InputError("{} {} is not supported", attribute, node.Int(attribute, 0));
+    }
+  }
+  return {};
+}
+
+/// `size` elements along the last axis.
+Result<TensorId> LastPart(Lowering& node, TensorId x, int64_t begin, int64_t size) {
+  const Shape shape = node.ShapeOf(x);
+  return node.Slice(x, SliceAlong(shape, shape.rank - 1, begin, size));
+}
+
+// --- Attention and QAttention --------------------------------------------------------------------
+
+/// Where Attention's and QAttention's inputs stand.
+struct AttentionPlaces {
+  int bias;
+  int mask;
+  int past;
+  int attention_bias = kNone;
+};
+
+/// How many of the projection's columns are queries, keys and values.
+Result<std::vector<int64_t>> HiddenSizes(Lowering& node, int64_t columns, int64_t heads) {
+  std::vector<int64_t> sizes = node.Ints("qkv_hidden_sizes");
+  if (sizes.empty() && columns % 3 == 0) sizes.assign(3, columns / 3);
+  const bool fit = sizes.size() == 3 && sizes[0] == sizes[1] && sizes[0] >= 0 && sizes[2] >= 0 &&
+                   sizes[0] <= columns && sizes[2] == columns - 2 * sizes[0] && heads >= 1 &&
+                   sizes[0] % heads == 0 && sizes[2] % heads == 0;
+  if (!fit) {
+    return InputError("its {} columns of weights cannot be queries, keys and values of {} heads",
+                      columns, heads);
+  }
+  return sizes;
+}
+
+/// Half `index` of the keys and values that went before, [2, B, heads, L, size].
+Result<TensorId> HalfOfPast(Lowering& node, TensorId past, int64_t index) {
+  const Shape shape = node.ShapeOf(past);
+  if (shape.rank != 5 || shape[0] != 2) return InputError("'past' must have shape [2, B, N, L, H]");
+  TENON_ASSIGN_OR_RETURN(const TensorId half, node.Slice(past, SliceAlong(shape, 0, index, 1)));
+  return node.Reshape(half, {shape.dims + 1, shape.dims + 5});
+}
+
+/// Keys and values as one tensor, the second output.
+Status EmitPresent(Lowering& node, const Heads& heads) {
+  if (!node.OutputUsed(1)) return {};
+  std::vector<TensorId> halves = {heads.k, heads.v};
+  for (TensorId& half : halves) {
+    std::vector<int64_t> dims = DimsOf(node.ShapeOf(half));
+    dims.insert(dims.begin(), 1);
+    TENON_ASSIGN_OR_RETURN(half, node.Reshape(half, dims));
+  }
+  return node.Emit(OpKind::kConcat, halves, Attributes(ConcatAttributes()), 1).status();
+}
+
+/// What follows the projections of x, which are split by head already.
+Status FinishAttention(Lowering& node, Heads heads, const AttentionPlaces& places) {
+  TENON_RETURN_IF_ERROR(RefuseFlags(node, {"do_rotary", "past_present_share_buffer"}));
+  node.Ignore({"rotary_embedding_dim"});
+  if (node.HasInput(places.past)) {
+    TENON_ASSIGN_OR_RETURN(const TensorId past, node.Input(places.past));
+    TENON_ASSIGN_OR_RETURN(const TensorId keys, HalfOfPast(node, past, 0));
+    TENON_ASSIGN_OR_RETURN(const TensorId values, HalfOfPast(node, past, 1));
+    TENON_ASSIGN_OR_RETURN(heads.k, AfterPast(node, keys, heads.k));
+    TENON_ASSIGN_OR_RETURN(heads.v, AfterPast(node, values, heads.v));
+  }
+  TENON_RETURN_IF_ERROR(EmitPresent(node, heads));
+  TENON_ASSIGN_OR_RETURN(const TensorId mask,
+                         ReadMask(node, heads, {places.mask, places.attention_bias}));
+  return EmitAttention(node, heads, mask);
+}
+
+// The weights of queries, keys and values are three products again, as exporters write them.
+Status LowerAttention(Lowering& node) {
+  constexpr AttentionPlaces kPlaces = {2, 3, 4, 5};
+  TENON_RETURN_IF_ERROR(RefuseInputs(node, {{6, "past_sequence_length"}}));
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(const TensorId weights, node.Input(1));
+  const Shape shape = node.ShapeOf(weights);
+  if (shape.rank != 2) return InputError("its weights have {} dimensions, not 2", shape.rank);
+  const int64_t count = node.Int("num_heads", 0);
+  TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, HiddenSizes(node, shape[1], count));
+  Heads heads;
+  TensorId* parts[] = {&heads.q, &heads.k, &heads.v};
+  int64_t begin = 0;
+  for (size_t i = 0; i < 3; ++i) {
+    TENON_ASSIGN_OR_RETURN(const TensorId part, LastPart(node, weights, begin, sizes[i]));
+    TENON_ASSIGN_OR_RETURN(
+        TensorId y, EmitMatMul(node, OpKind::kMatMul, {x, part}, Attributes(MatMulAttributes())));
+    if (node.HasInput(kPlaces.bias)) {
+      TENON_ASSIGN_OR_RETURN(TensorId bias, node.Input(kPlaces.bias));
+      if (node.ShapeOf(bias) != Shape({shape[1]})) return InputError("its bias has a wrong shape");
+      TENON_ASSIGN_OR_RETURN(bias, LastPart(node, bias, begin, sizes[i]));
+      TENON_ASSIGN_OR_RETURN(y, node.Binary(BinaryFunction::kAdd, y, bias));
+    }
+    TENON_ASSIGN_OR_RETURN(*parts[i], SplitHeads(node, y, count));
+    begin += sizes[i];
+  }
+  return FinishAttention(node, heads, kPlaces);
+}
+
+// The projection is one product of integers; scales may be known only when it runs.
+Status LowerQAttention(Lowering& node) {
+  enum : int { kX, kWeights, kBias, kXScale, kWeightsScale, kMask, kXZero, kWeightsZero, kPast };
+  constexpr AttentionPlaces kPlaces = {kBias, kMask, kPast, kNone};
+  QuantizedMatrix x;
+  QuantizedMatrix weights;
+  TENON_ASSIGN_OR_RETURN(x.id, node.Input(kX));
+  TENON_ASSIGN_OR_RETURN(weights.id, node.Input(kWeights));
+  TENON_ASSIGN_OR_RETURN(x.scale, node.Input(kXScale));
+  TENON_ASSIGN_OR_RETURN(weights.scale, node.Input(kWeightsScale));
+  if (node.HasInput(kXZero)) {
+    TENON_ASSIGN_OR_RETURN(const TensorId zero, node.Input(kXZero));
+    TENON_ASSIGN_OR_RETURN(x.zero_point, ParameterVector(node, zero));
+  }
+  if (node.HasInput(kWeightsZero)) {
+    TENON_ASSIGN_OR_RETURN(const TensorId zero, node.Input(kWeightsZero));
+    TENON_ASSIGN_OR_RETURN(weights.zero_point, ParameterVector(node, zero));
+  }
+  if (node.ShapeOf(weights.id).rank != 2) return InputError("its weights must be a matrix");
+  if (node.ShapeOf(x.scale).Elements() != 1) return InputError("its input must have one scale");
+  const int64_t columns = node.ShapeOf(weights.id)[1];
+  const int64_t count = node.Int("num_heads", 0);
+  TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, HiddenSizes(node, columns, count));
+  TENON_ASSIGN_OR_RETURN(TensorId y, ScaledProduct(node, x, weights));
+  TENON_ASSIGN_OR_RETURN(const TensorId bias, node.Input(kBias));
+  TENON_ASSIGN_OR_RETURN(y, node.Binary(BinaryFunction::kAdd, y, bias));
+  Heads heads;
+  TensorId* parts[] = {&heads.q, &heads.k, &heads.v};
+  int64_t begin = 0;
+  for (size_t i = 0; i < 3; ++i) {
+    TENON_ASSIGN_OR_RETURN(const TensorId part, LastPart(node, y, begin, sizes[i]));
+    TENON_ASSIGN_OR_RETURN(*parts[i], SplitHeads(node, part, count));
+    begin += sizes[i];
+  }
+  return FinishAttention(node, heads, kPlaces);
+}
+
+// --- MultiHeadAttention --------------------------------------------------------------------------
+
+enum MultiHeadInput : int {
+  kQuery,
+  kKey,
+  kValue,
+  kBias,
+  kKeyMask,
+  kAttentionBias,
+  kPastKey,
+  kPastValue,
+  kPastLength,
+  kCacheIndirection
+};
+
+/// Part `index` along the dimension before the last of x [B, L, heads, parts, size], by head.
+Result<TensorId> PackedPart(Lowering& node, TensorId x, int64_t index) {
+  const Shape shape = node.ShapeOf(x);
+  TENON_ASSIGN_OR_RETURN(const TensorId part, node.Slice(x, SliceAlong(shape, 3, index, 1)));
+  TENON_ASSIGN_OR_RETURN(const TensorId four,
+                         node.Reshape(part, {shape[0], shape[1], shape[2], shape[4]}));
+  return node.Transpose(four, {0, 2, 1, 3});
+}
+
+/// An operand [B, L, heads * size] plus its part of the bias, by head. `begin` counts the elements
+/// of the bias that are used up.
+Result<TensorId> BiasedHeads(Lowering& node, TensorId x, int64_t heads, int64_t& begin) {
+  if (node.HasInput(kBias)) {
+    const Shape shape = node.ShapeOf(x);
+    TENON_ASSIGN_OR_RETURN(const TensorId bias, node.Input(kBias));
+    const Shape all = node.ShapeOf(bias);
+    if (shape.rank != 3 || all.rank != 1 || begin + shape[2] > all[0]) {
+      return InputError("its bias is too short");
+    }
+    TENON_ASSIGN_OR_RETURN(const TensorId part, LastPart(node, bias, begin, shape[2]));
+    begin += shape[2];
+    TENON_ASSIGN_OR_RETURN(x, node.Binary(BinaryFunction::kAdd, x, part));
+  }
+  return SplitHeads(node, x, heads);
+}
+
+/// Queries, keys and values are one operand [B, L, heads, 3, size].
+Result<Heads> PackedHeads(Lowering& node, TensorId x) {
+  const Shape shape = node.ShapeOf(x);
+  if (shape.rank != 5 || shape[3] != 3) return InputError("without keys, its query must be packed");
+  if (node.HasInput(kBias)) {  // [3, heads, size]
+    TENON_ASSIGN_OR_RETURN(TensorId bias, node.Input(kBias));
+    TENON_ASSIGN_OR_RETURN(bias, node.Reshape(bias, {3, shape[2], shape[4]}));
+    TENON_ASSIGN_OR_RETURN(bias, node.Transpose(bias, {1, 0, 2}));
+    TENON_ASSIGN_OR_RETURN(x, node.Binary(BinaryFunction::kAdd, x, bias));
+  }
+  Heads heads;
+  TENON_ASSIGN_OR_RETURN(heads.q, PackedPart(node, x, 0));
+  TENON_ASSIGN_OR_RETURN(heads.k, PackedPart(node, x, 1));
+  TENON_ASSIGN_OR_RETURN(heads.v, PackedPart(node, x, 2));
+  return heads;
+}
+
+Result<Heads> ReadHeads(Lowering& node, int64_t count) {
+  TENON_ASSIGN_OR_RETURN(const TensorId query, node.Input(kQuery));
+  if (!node.HasInput(kKey)) return PackedHeads(node, query);
+  TENON_ASSIGN_OR_RETURN(const TensorId key, node.Input(kKey));
+  Heads heads;
+  int64_t begin = 0;
+  TENON_ASSIGN_OR_RETURN(heads.q, BiasedHeads(node, query, count, begin));
+  const int32_t rank = node.ShapeOf(key).rank;
+  if (rank != 3 && node.HasInput(kBias)) return InputError("a bias goes with keys of rank 3 only");
+  if (!node.HasInput(kValue)) {
+    if (rank != 5 || node.ShapeOf(key)[3] != 2) {
+      return InputError("without values, its keys must be packed with them");
+    }
+    TENON_ASSIGN_OR_RETURN(heads.k, PackedPart(node, key, 0));
+    TENON_ASSIGN_OR_RETURN(heads.v, PackedPart(node, key, 1));
+    return heads;
+  }
+  TENON_ASSIGN_OR_RETURN(const TensorId value, node.Input(kValue));
+  if (rank == 4) {  // by head already
+    heads.k = key;
+    heads.v = value;
+    if (node.ShapeOf(value).rank != 4) return InputError("its keys have rank 4, its values do not");
+    return heads;
+  }
+  TENON_ASSIGN_OR_RETURN(heads.k, BiasedHeads(node, key, count, begin));
+  TENON_ASSIGN_OR_RETURN(heads.v, BiasedHeads(node, value, count, begin));
+  return heads;
+}
+
+Status LowerMultiHeadAttention(Lowering& node) {
+  constexpr int kPresentKey = 1;
+  constexpr int kPresentValue = 2;
+  constexpr int kScores = 3;
+  TENON_RETURN_IF_ERROR(RefuseInputs(
+      node, {{kPastLength, "past_sequence_length"}, {kCacheIndirection, "cache_indirection"}}));
+  if (node.OutputUsed(kScores)) return InputError("its output 'qk' is not supported");
+  TENON_ASSIGN_OR_RETURN(Heads heads, ReadHeads(node, node.Int("num_heads", 0)));
+  TensorId past_key = kNone;
+  TensorId past_value = kNone;
+  if (node.HasInput(kPastKey)) {
+    TENON_ASSIGN_OR_RETURN(past_key, node.Input(kPastKey));
+    TENON_ASSIGN_OR_RETURN(past_value, node.Input(kPastValue));
+  }
+  TENON_ASSIGN_OR_RETURN(heads.k, AfterPast(node, past_key, heads.k, kPresentKey));
+  TENON_ASSIGN_OR_RETURN(heads.v, AfterPast(node, past_value, heads.v, kPresentValue));
+  TENON_ASSIGN_OR_RETURN(const TensorId mask, ReadMask(node, heads, {kKeyMask, kAttentionBias}));
+  return EmitAttention(node, heads, mask);
+}
+
+// --- RotaryEmbedding -----------------------------------------------------------------------------
+
+/// Rows of a cache of cosines or sines for x [B, heads, L, size]: [B or 1, 1, L, half].
+Result<TensorId> RowsAtPositions(Lowering& node, TensorId cache, TensorId positions,
+                                 const Shape& x) {
+  const Shape shape = node.ShapeOf(positions);
+  const int64_t half = node.ShapeOf(cache)[1];
+  if (shape.rank != 1 || shape[0] != 1) {
+    if (shape.rank != 2 || shape[0] != x[0] || shape[1] != x[2]) {
+      return InputError("its position_ids do not have one number for each word");
+    }
+    TENON_ASSIGN_OR_RETURN(const TensorId rows, EmitGather(node, cache, positions, 0));
+    return node.Reshape(rows, {x[0], 1, x[2], half});
+  }
+  // One number: where the first word stands.
+  TENON_ASSIGN_OR_RETURN(const TensorId first, node.Reshape(positions, {1}));
+  TENON_ASSIGN_OR_RETURN(const TensorId count, Iota(node, node.DTypeOf(first), x[2], 0, 1));
+  TENON_ASSIGN_OR_RETURN(const TensorId places, node.Binary(BinaryFunction::kAdd, count, first));
+  TENON_ASSIGN_OR_RETURN(const TensorId rows, EmitGather(node, cache, places, 0));
+  return node.Reshape(rows, {1, 1, x[2], half});
+}
+
+struct Rotation {
+  TensorId cos = kNone;  ///< [B or 1, 1, L, half]
+  TensorId sin = kNone;
+  bool interleaved = false;  ///< pairs stand side by side, else half the numbers apart
+};
+
+/// The two members of each pair among the first 2 * half numbers of x's last dimension.
+Result<std::pair<TensorId, TensorId>> PairsOf(Lowering& node, TensorId x, int64_t half,
+                                              bool interleaved) {
+  const Shape shape = node.ShapeOf(x);
+  const int32_t step = interleaved ? 2 : 1;
+  TENON_ASSIGN_OR_RETURN(const TensorId first, node.Slice(x, SliceAlong(shape, 3, 0, half, step)));
+  TENON_ASSIGN_OR_RETURN(const TensorId second,
+                         node.Slice(x, SliceAlong(shape, 3, interleaved ? 1 : half, half, step)));
+  return std::pair(first, second);
+}
+
+/// x [B, heads, L, size] with each pair (a, b) turned: (a cos - b sin, b cos + a sin).
+Result<TensorId> Rotated(Lowering& node, TensorId x, const Rotation& rotation) {
+  using F = BinaryFunction;
+  const Shape shape = node.ShapeOf(x);
+  const int64_t half = node.ShapeOf(rotation.cos)[3];
+  if (2 * half > shape[3]) return InputError("its heads are smaller than the rotation");
+  TENON_ASSIGN_OR_RETURN(const auto pair, PairsOf(node, x, half, rotation.interleaved));
+  const auto combine = [&](TensorId by_cos, TensorId by_sin, F function) -> Result<TensorId> {
+    TENON_ASSIGN_OR_RETURN(const TensorId a, node.Binary(F::kMul, by_cos, rotation.cos));
+    TENON_ASSIGN_OR_RETURN(const TensorId b, node.Binary(F::kMul, by_sin, rotation.sin));
+    return node.Binary(function, a, b);
+  };
+  std::vector<TensorId> parts(2);
+  TENON_ASSIGN_OR_RETURN(parts[0], combine(pair.first, pair.second, F::kSub));
+  TENON_ASSIGN_OR_RETURN(parts[1], combine(pair.second, pair.first, F::kAdd));
+  ConcatAttributes concat;
+  concat.axis = 3;
+  if (rotation.interleaved) {
+    concat.axis = 4;
+    for (TensorId& part : parts) {
+      TENON_ASSIGN_OR_RETURN(part, node.Reshape(part, {shape[0], shape[1], shape[2], half, 1}));
+    }
+    TENON_ASSIGN_OR_RETURN(const TensorId pairs,
+                           node.Emit(OpKind::kConcat, parts, Attributes(concat)));
+    parts.resize(1);
+    TENON_ASSIGN_OR_RETURN(parts[0], node.Reshape(pairs, {shape[0], shape[1], shape[2], 2 * half}));
+    concat.axis = 3;
+  }
+  if (2 * half < shape[3]) {
+    TENON_ASSIGN_OR_RETURN(const TensorId rest, LastPart(node, x, 2 * half, shape[3] - 2 * half));
+    parts.push_back(rest);
+  }
+  if (parts.size() == 1) return parts[0];
+  return node.Emit(OpKind::kConcat, parts, Attributes(concat));
+}
+
+Status LowerRotaryEmbedding(Lowering& node) {
+  enum : int { kX, kPositions, kCos, kSin };
+  TENON_RETURN_IF_ERROR(RefuseFlags(node, {"is_packed_batching"}));
+  if (node.Float("scale", 1.0F) != 1.0F) return InputError("its scale must be 1");
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(kX));
+  TENON_ASSIGN_OR_RETURN(const TensorId positions, node.Input(kPositions));
+  TENON_ASSIGN_OR_RETURN(const TensorId cos, node.Input(kCos));
+  TENON_ASSIGN_OR_RETURN(const TensorId sin, node.Input(kSin));
+  const Shape shape = node.ShapeOf(x);
+  const Shape cache = node.ShapeOf(cos);
+  if (cache.rank != 2 || node.ShapeOf(sin) != cache || cache[1] < 1) {
+    return InputError("its caches must be two matrices of one shape");
+  }
+  int64_t heads = node.Int("num_heads", 0);
+  const int64_t size = node.Int("rotary_embedding_dim", 0);
+  if (size != 0 && size != 2 * cache[1]) return InputError("its caches have {} columns", cache[1]);
+  if (shape.rank == 3 && heads == 0) heads = shape[2] / (2 * cache[1]);
+  TensorId by_head = x;
+  if (shape.rank == 3) {
+    TENON_ASSIGN_OR_RETURN(by_head, SplitHeads(node, x, heads));
+  } else if (shape.rank != 4) {
+    return InputError("its input has {} dimensions, 3 or 4 are wanted", shape.rank);
+  }
+  const Shape heads_shape = node.ShapeOf(by_head);
+  Rotation rotation;
+  rotation.interleaved = node.Flag("interleaved", false);
+  TENON_ASSIGN_OR_RETURN(rotation.cos, RowsAtPositions(node, cos, positions, heads_shape));
+  TENON_ASSIGN_OR_RETURN(rotation.sin, RowsAtPositions(node, sin, positions, heads_shape));
+  TENON_ASSIGN_OR_RETURN(TensorId y, Rotated(node, by_head, rotation));
+  if (shape.rank == 3) {
+    TENON_ASSIGN_OR_RETURN(y, node.Transpose(y, {0, 2, 1, 3}));
+    TENON_ASSIGN_OR_RETURN(y, node.Reshape(y, DimsOf(shape)));
+  }
+  node.Alias(0, y);
+  return {};
+}
+
+constexpr std::string_view kMaskLimits =
+    "mask of shape [B], [2 B], [B, T] or [B, S, T]; past of a fixed length";
+
+constexpr LoweringRow kRows[] = {
+    {"Attention", LowerAttention, "com.microsoft", kMaskLimits},
+    {"MultiHeadAttention", LowerMultiHeadAttention, "com.microsoft", kMaskLimits},
+    {"QAttention", LowerQAttention, "com.microsoft", kMaskLimits},
+    {"RotaryEmbedding", LowerRotaryEmbedding, "com.microsoft", "no packed batches; scale 1"},
+};
+
+}  // namespace
+
+constexpr Span<const LoweringRow> kAttentionLowerings = kRows;
+
+}  // namespace tenon::converter

@@ -1,0 +1,180 @@
+#include "converter/import/onnx/ops/attention_parts.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "converter/import/import_graph.hpp"
+#include "converter/import/onnx/ops/indexing.hpp"
+#include "converter/import/onnx/ops/ops.hpp"
+#include "converter/ir/shapes.hpp"
+
+namespace tenon::converter {
+namespace {
+
+constexpr float kMostF16 = 65504.0F;
+
+/// What scores get where the mask hides a key, in the dtype of the scores.
+double FilterValue(Lowering& node, DType dtype) {
+  const float value = node.Float("mask_filter_value", -10000.0F);
+  return dtype == DType::kF16 ? std::clamp(value, -kMostF16, kMostF16) : value;
+}
+
+/// 0 where `kept`, else the filter value.
+Result<TensorId> Filtered(Lowering& node, TensorId kept, DType dtype) {
+  TENON_ASSIGN_OR_RETURN(const TensorId zero, node.Scalar("zero", dtype, 0));
+  TENON_ASSIGN_OR_RETURN(const TensorId filter,
+                         node.Scalar("filter", dtype, FilterValue(node, dtype)));
+  return Select(node, kept, zero, filter);
+}
+
+/// Keys before the end (exclusive) and, where there are two numbers a batch, from the start on.
+Result<TensorId> KeptByLength(Lowering& node, TensorId lengths, int64_t batches, int64_t keys) {
+  const DType dtype = node.DTypeOf(lengths);
+  const int64_t count = node.ShapeOf(lengths)[0];
+  TENON_ASSIGN_OR_RETURN(const TensorId places, Iota(node, dtype, keys, 3, 4));
+  const auto numbers = [&](int64_t begin) -> Result<TensorId> {
+    TENON_ASSIGN_OR_RETURN(
+        const TensorId part,
+        node.Slice(lengths, SliceAlong(node.ShapeOf(lengths), 0, begin, batches)));
+    return node.Reshape(part, {batches, 1, 1, 1});
+  };
+  TENON_ASSIGN_OR_RETURN(const TensorId end, numbers(0));
+  TENON_ASSIGN_OR_RETURN(const TensorId before, node.Binary(BinaryFunction::kLess, places, end));
+  if (count == batches) return before;
+  TENON_ASSIGN_OR_RETURN(const TensorId start, numbers(batches));
+  TENON_ASSIGN_OR_RETURN(const TensorId after,
+                         node.Binary(BinaryFunction::kGreaterOrEqual, places, start));
+  return node.Binary(BinaryFunction::kAnd, before, after);
+}
+
+Result<TensorId> KeyMask(Lowering& node, TensorId mask, const Shape& scores) {
+  const Shape shape = node.ShapeOf(mask);
+  const int64_t batches = scores[0];
+  const int64_t keys = scores[3];
+  const DType dtype = node.DTypeOf(mask);
+  if (shape.rank == 1 && (shape[0] == batches || shape[0] == 2 * batches)) {
+    return KeptByLength(node, mask, batches, keys);
+  }
+  const bool by_key = shape.rank == 2 && shape[0] == batches && shape[1] == keys;
+  const bool by_query =
+      shape.rank == 3 && shape[0] == batches && shape[1] == scores[2] && shape[2] == keys;
+  if (!by_key && !by_query) {
+    return InputError("a mask of shape {} for {} batches, {} queries and {} keys is not supported",
+                      fmt::join(DimsOf(shape), "x"), batches, scores[2], keys);
+  }
+  TENON_ASSIGN_OR_RETURN(const TensorId four,
+                         node.Reshape(mask, {batches, 1, by_query ? scores[2] : 1, keys}));
+  TENON_ASSIGN_OR_RETURN(const TensorId zero, node.Scalar("zero", dtype, 0));
+  return node.Binary(BinaryFunction::kGreater, four, zero);
+}
+
+/// A constant [S, T]: a query sees the keys up to its own. What it does not see counts less than a
+/// key that a mask hides, so that a query whose keys are all masked still has its own ones.
+Result<TensorId> CausalMask(Lowering& node, const Shape& scores, DType dtype) {
+  const int64_t queries = scores[2];
+  const int64_t keys = scores[3];
+  TENON_ASSIGN_OR_RETURN(const Shape shape, ShapeFromDims({queries, keys}));
+  TENON_RETURN_IF_ERROR(node.CheckRoomFor(queries * keys));
+  std::vector<double> values(static_cast<size_t>(queries * keys), 0.0);
+  const double filter = dtype == DType::kF16 ? -kMostF16 : std::numeric_limits<float>::lowest();
+  for (int64_t i = 0; i < queries; ++i) {
+    for (int64_t j = std::max<int64_t>(0, keys - queries + i + 1); j < keys; ++j) {
+      values[static_cast<size_t>(i * keys + j)] = filter;
+    }
+  }
+  return node.Constant("causal", dtype, shape, values);
+}
+
+Result<float> ReadScale(Lowering& node, int32_t size) {
+  const float given = node.Float("scale", 0.0F);
+  if (given != 0.0F) return given;
+  if (size < 1) return InputError("its heads have no elements");
+  return static_cast<float>(1.0 / std::sqrt(static_cast<double>(size)));
+}
+
+}  // namespace
+
+Result<TensorId> SplitHeads(Lowering& node, TensorId x, int64_t heads) {
+  const Shape shape = node.ShapeOf(x);
+  if (shape.rank != 3 || heads < 1 || shape[2] % heads != 0) {
+    return InputError("{} heads do not divide an operand of shape {}", heads,
+                      fmt::join(DimsOf(shape), "x"));
+  }
+  TENON_ASSIGN_OR_RETURN(x, node.Reshape(x, {shape[0], shape[1], heads, shape[2] / heads}));
+  return node.Transpose(x, {0, 2, 1, 3});
+}
+
+Result<TensorId> ReadMask(Lowering& node, const Heads& heads, const MaskPlaces& places) {
+  const DType dtype = node.DTypeOf(heads.q);
+  Shape scores = node.ShapeOf(heads.q);
+  scores[3] = node.ShapeOf(heads.k)[2];
+  std::vector<TensorId> terms;
+  if (node.Flag("unidirectional", false)) {
+    TENON_ASSIGN_OR_RETURN(const TensorId causal, CausalMask(node, scores, dtype));
+    terms.push_back(causal);
+  }
+  if (places.mask != kNone && node.HasInput(places.mask)) {
+    TENON_ASSIGN_OR_RETURN(const TensorId mask, node.Input(places.mask));
+    TENON_ASSIGN_OR_RETURN(const TensorId kept, KeyMask(node, mask, scores));
+    TENON_ASSIGN_OR_RETURN(const TensorId filtered, Filtered(node, kept, dtype));
+    terms.push_back(filtered);
+  }
+  if (places.bias != kNone && node.HasInput(places.bias)) {
+    TENON_ASSIGN_OR_RETURN(const TensorId bias, node.Input(places.bias));
+    terms.push_back(bias);
+  }
+  node.Ignore({"mask_filter_value"});
+  TensorId sum = kNone;
+  for (const TensorId term : terms) {
+    if (sum == kNone) {
+      sum = term;
+      continue;
+    }
+    TENON_ASSIGN_OR_RETURN(sum, node.Binary(BinaryFunction::kAdd, sum, term));
+  }
+  return sum;
+}
+
+Status EmitAttention(Lowering& node, const Heads& heads, TensorId mask) {
+  const Shape q = node.ShapeOf(heads.q);
+  const Shape k = node.ShapeOf(heads.k);
+  const Shape v = node.ShapeOf(heads.v);
+  if (k[0] != q[0] || v[0] != q[0] || k[1] != q[1] || v[1] != q[1] || k[3] != q[3] ||
+      k[2] != v[2]) {
+    return InputError("queries {}, keys {} and values {} do not go together",
+                      fmt::join(DimsOf(q), "x"), fmt::join(DimsOf(k), "x"),
+                      fmt::join(DimsOf(v), "x"));
+  }
+  TENON_ASSIGN_OR_RETURN(const float scale, ReadScale(node, q[3]));
+  MatMulAttributes transposed;
+  transposed.transpose_b = 1;
+  TENON_ASSIGN_OR_RETURN(TensorId scores,
+                         node.Emit(OpKind::kMatMul, {heads.q, heads.k}, Attributes(transposed)));
+  const Shape shape = node.ShapeOf(scores);
+  TENON_ASSIGN_OR_RETURN(scores, Scaled(node, scores, scale));
+  if (mask != kNone) {
+    TENON_ASSIGN_OR_RETURN(scores, node.Binary(BinaryFunction::kAdd, scores, mask));
+    if (node.ShapeOf(scores) != shape) return InputError("its mask is larger than its scores");
+  }
+  SoftmaxAttributes softmax;
+  softmax.axis = 3;
+  TENON_ASSIGN_OR_RETURN(const TensorId shares,
+                         node.Emit(OpKind::kSoftmax, {scores}, Attributes(softmax)));
+  TENON_ASSIGN_OR_RETURN(
+      TensorId y, node.Emit(OpKind::kMatMul, {shares, heads.v}, Attributes(MatMulAttributes())));
+  TENON_ASSIGN_OR_RETURN(y, node.Transpose(y, {0, 2, 1, 3}));
+  return node.Reshape(y, {q[0], q[2], int64_t{q[1]} * v[3]}, 0).status();
+}
+
+Result<TensorId> AfterPast(Lowering& node, TensorId past, TensorId x, int present) {
+  if (past != kNone) {
+    ConcatAttributes concat;
+    concat.axis = 2;
+    TENON_ASSIGN_OR_RETURN(x, node.Emit(OpKind::kConcat, {past, x}, Attributes(concat)));
+  }
+  if (present != kIntermediate) node.Alias(present, x);
+  return x;
+}
+
+}  // namespace tenon::converter
