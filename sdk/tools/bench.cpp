@@ -106,10 +106,14 @@ size_t ThreadsBeside(const Plan& plan, const BenchOptions& options) {
   return by_worker ? replicas * plan.LoadedProgram().workers : replicas;
 }
 
+/// The program that a mode runs; empty: the first.
+std::string ProgramOf(const std::string& mode) {
+  return mode == "pipeline" || mode == "inter" ? mode : "";
+}
+
 /// The program of the mode, with what the mode leaves of the threads to share each op.
 Plan OpenForMode(const BenchOptions& options, int* kernel_threads) {
-  const std::string program =
-      options.mode == "pipeline" || options.mode == "inter" ? options.mode : "";
+  const std::string program = ProgramOf(options.mode);
   *kernel_threads = 1;
   Plan plan = OpenPlan(options.plan, 1, options.portable, program);
   const size_t beside = ThreadsBeside(plan, options);
@@ -189,21 +193,19 @@ void PrintStages(const Measurement& result) {
   }
 }
 
-void Bench(BenchOptions options) {
-  if (options.threads == 0) options.threads = AvailableProcessors();
+/// Measures in the mode of the options and prints what it found; the same as JSON.
+Json BenchMode(BenchOptions options, bool is_only) {
   if (options.replicas == 0) options.replicas = options.mode == "replicas" ? options.threads : 1;
-  if (options.mode == "sequential" && options.replicas > 1) {
-    Fail(kUsage, "--replicas {} needs a mode of several: replicas, pipeline or inter",
-         options.replicas);
-  }
+  if (options.mode == "sequential" && !is_only) options.replicas = 1;
   int kernel_threads = 1;
   const Plan plan = OpenForMode(options, &kernel_threads);
   const Measurement result = MeasureMode(plan, options);
   WriteTrace(plan, options);
-  const std::string mode = options.mode == "sequential"
-                               ? ""
-                               : fmt::format(", {} with {} replica{}", options.mode,
-                                             options.replicas, options.replicas == 1 ? "" : "s");
+  std::string mode = is_only ? "" : ", sequential";
+  if (options.mode != "sequential") {
+    mode = fmt::format(", {} with {} replica{}", options.mode, options.replicas,
+                       options.replicas == 1 ? "" : "s");
+  }
   std::cout << fmt::format(
       "latency ms: min {:.4f}  median {:.4f}  p99 {:.4f}   throughput: {:.1f}/s   ({} runs, {} "
       "thread{}{})\n",
@@ -223,9 +225,29 @@ void Bench(BenchOptions options) {
                              replaced);
   }
   if (options.per_op) std::cout << OpTable(plan, result);
-  if (!options.json.empty()) {
-    WriteFile(options.json, JsonText(ToJson(plan, result, options, kernel_threads)) + "\n");
+  return ToJson(plan, result, options, kernel_threads);
+}
+
+void Bench(BenchOptions options) {
+  if (options.threads == 0) options.threads = AvailableProcessors();
+  const bool is_only = options.modes.size() == 1;
+  if (!is_only && !options.trace.empty()) Fail(kUsage, "--trace shows one mode: name only one");
+  if (is_only && options.modes[0] == "sequential" && options.replicas > 1) {
+    Fail(kUsage, "--replicas {} needs a mode of several: replicas, pipeline or inter",
+         options.replicas);
   }
+  // A mode that the plan has no program for is said before others are measured.
+  for (const std::string& mode : options.modes) {
+    static_cast<void>(OpenPlan(options.plan, 1, options.portable, ProgramOf(mode)));
+  }
+  Json results = Json::array();
+  for (const std::string& mode : options.modes) {
+    options.mode = mode;
+    results.push_back(BenchMode(options, is_only));
+  }
+  if (options.json.empty()) return;
+  const Json json = is_only ? results[0] : Json{{"modes", results}};
+  WriteFile(options.json, JsonText(json) + "\n");
 }
 
 }  // namespace
@@ -248,9 +270,12 @@ void AddBench(CLI::App& app) {
       ->check(AtLeast(0));
   command
       ->add_option(
-          "--mode", options->mode,
+          "--mode", options->modes,
           "One input at a time (sequential), or a stream of them: pipeline and inter where "
-          "the plan has such a program, replicas of any")
+          "the plan has such a program, replicas of any; several, with commas between, are "
+          "measured one after the other")
+      ->delimiter(',')
+      ->allow_extra_args(false)
       ->capture_default_str()
       ->check(CLI::IsMember({"sequential", "pipeline", "replicas", "inter"}));
   command

@@ -17,7 +17,8 @@ class TraceRecorder;
 
 struct BenchOptions {
   std::string plan;
-  std::string mode = "sequential";
+  std::vector<std::string> modes = {"sequential"};
+  std::string mode = "sequential";  ///< the one of them that is being measured
   int iterations = 100;
   int warmup = 10;
   int threads = 0;         ///< in all; 0: one per processor

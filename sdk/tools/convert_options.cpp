@@ -102,7 +102,9 @@ void AddMappingOptions(CLI::App& command, ConvertCommand& options) {
       ->group(kGroup);
   command
       .add_option("--rows-per-call", request.parallel.rows_per_call,
-                  "Rows of a batch that one call hands in, for a model whose own batch is one row")
+                  "For a model of one row a run: how many rows the program will give the stream in "
+                  "one call "
+                  "(tenon_stream_run_batch), so that threads and replicas are chosen for that many")
       ->check(AtLeast(1))
       ->group(kGroup);
   command

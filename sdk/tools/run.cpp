@@ -83,9 +83,22 @@ void PrintOutput(const Output& output, int top) {
   std::cout << '\n';
 }
 
+/// File systems take names of 255 bytes; a number, an ending and that of a temporary file come on
+/// top.
+constexpr size_t kMostOfStem = 200;
+
+/// The first kMostOfStem bytes, or fewer so that no character of UTF-8 is cut.
+std::string Shortened(std::string name) {
+  if (name.size() <= kMostOfStem) return name;
+  size_t end = kMostOfStem;
+  while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xC0) == 0x80) --end;
+  name.resize(end);
+  return name;
+}
+
 /// A file name from a port name: what a path cannot hold, or a terminal should not, becomes '_'.
 std::string FileStem(const std::string& name) {
-  std::string stem = name;
+  std::string stem = Shortened(name);
   for (char& c : stem) {
     if (c == '/' || c == '\\' || static_cast<unsigned char>(c) < ' ' || c == '\x7F') c = '_';
   }
@@ -118,6 +131,13 @@ void WriteOutputs(const std::vector<Output>& outputs, const std::filesystem::pat
     files.push_back({directory / names[i], heads[i], {elements, outputs[i].bytes.size()}});
   }
   WriteFiles(files);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const std::string name = outputs[i].port.name;
+    if (name.size() > kMostOfStem) {
+      std::cout << fmt::format("the output whose name has {} characters is in '{}'\n", name.size(),
+                               names[i]);
+    }
+  }
 }
 
 struct Expectation {
@@ -257,7 +277,8 @@ void AddRun(CLI::App& app) {
           "Runs that many times; inputs, outputs and expectations have a leading dimension "
           "of so many steps, and what the plan keeps is kept from one to the next")
       ->check(AtLeast(1));
-  command->add_option("--output-dir", options->output_dir, "Write each output there as NAME.npy");
+  command->add_option("--output-dir", options->output_dir,
+                      "Write each output there as NAME.npy (a long name is shortened)");
   command
       ->add_option("--expect", options->expectations,
                    "NAME=FILE.npy: compare that output, element by element")

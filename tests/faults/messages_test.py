@@ -37,6 +37,13 @@ class Messages(cli_test.CliTest):
             self.assertIn(f"{path}: no such file", text)
         self.assertIn("is a directory", self.fails(2, "convert", "ok.onnx", "-o", "p.tenon", "--board", "."))
 
+    def test_outputs_whose_names_no_file_can_have_are_written_under_shorter_ones(self):
+        self.converts_model(cli_test.relu([1, 4], ["a" * 300, "a" * 300 + "b", "ü" * 300]))
+        done = self.done("run", "model.tenon", "--zeros", "--output-dir", "out")
+        names = sorted(os.listdir(self.folder / "out"))
+        self.assertEqual(names, ["a" * 200 + ".npy", "a" * 200 + "_2.npy", "ü" * 100 + ".npy"])
+        self.assertIn("a" * 200 + "_2.npy", done)
+
     def test_mistyped_ports_are_answered_with_those_that_were_meant(self):
         self.converts_model(onnx.model([onnx.node("Relu", ["image"], ["scores"])], [onnx.value("image", [1, 4])],
                                        [onnx.value("scores", [1, 4])]))

@@ -54,6 +54,17 @@ class Traces(cli_test.CliTest):
             for before, after in zip(events, events[1:]):
                 self.assertGreaterEqual(after["ts"], before["ts"] + before["dur"] - 0.002)
 
+    def test_a_bench_of_several_modes_measures_each(self):
+        text = self.done("bench", "chain.tenon", "--mode", "sequential,replicas", "--replicas", "2", "--threads", "2",
+                         "--iterations", "4", "--json", "b.json")
+        modes = json.loads((self.folder / "b.json").read_text())["modes"]
+        self.assertEqual([(m["settings"]["mode"], m["settings"]["replicas"]) for m in modes],
+                         [("sequential", 1), ("replicas", 2)])
+        self.assertEqual([m["latency_ms"]["min"] > 0 for m in modes], [True, True])
+        self.assertEqual(text.count("latency ms: "), 2)
+        self.fails(2, "bench", "chain.tenon", "--mode", "sequential,replicas", "--trace", "t.json")
+        self.fails(2, "bench", "chain.tenon", "--mode", "sequential,fast")
+
     def test_a_pipeline_has_a_track_for_each_stage(self):
         self.convert("chain.onnx", "chain.tenon", "--fuse", "off", "--parallel", "pipeline", "--objective", "throughput",
                      "--threads", "2")
