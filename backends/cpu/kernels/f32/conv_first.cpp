@@ -1,8 +1,8 @@
 // Computes convolutions of few input channels in any layout, as first layers are.
 //
 // Where a pixel has so few channels, a pointer for every tap costs more than its products. So the
-// input rows that one output row reads are copied, with their padding, to the stack: then every tap
-// has the same distance from its pixel. An input of bytes becomes floats on the way.
+// input rows that a few output rows read are copied, with their padding, to the stack: then every
+// tap has the same distance from its pixel. An input of bytes becomes floats on the way.
 #include <cstddef>
 #include <cstring>
 
@@ -18,11 +18,14 @@ using In = ConvInput;
 /// Is the number of pixels whose means are contiguous, so that whole vectors of channels are
 /// subtracted.
 constexpr int kMeanPixels = 16;
+/// Is the size of a copy that stays in the first-level cache beside weights.
+constexpr int64_t kBandFloats = 6144;
 
 /// Describes one execution, on the stack.
 struct FirstConv {
   TileGemm gemm;
   int tiles_per_row;
+  int band_rows;     ///< output rows whose inputs are copied at once, at most
   int row_floats;    ///< of one padded input row, per channel
   bool interleaved;  ///< the copy is [rows][columns][channels], else [rows][channels][columns]
   bool bytes;        ///< x is u8
@@ -111,17 +114,19 @@ void CopyByteRow(const FirstConv& conv, const uint8_t* from, int64_t before, int
   }
 }
 
-/// Copies the input rows that output row `row` reads, of the image that begins `image` elements
-/// into x.
-void CopyRows(const FirstConv& conv, const TensorView& x, int64_t image, int row, float* copy) {
+/// Copies the input rows that `rows` output rows from `row` on read, of the image that begins
+/// `image` elements into x.
+void CopyRows(const FirstConv& conv, const TensorView& x, int64_t image, int row, int rows,
+              float* copy) {
   const ConvGeometry& g = conv.gemm.geometry;
   const int64_t left = g.pads[1] < conv.row_floats ? g.pads[1] : conv.row_floats;
   const int64_t room = conv.row_floats - left;
   const int64_t inside = g.in_extent[1] < room ? g.in_extent[1] : room;
   const int64_t right = room - inside;
   const int64_t row_bytes = int64_t{conv.row_floats} * g.inputs * int64_t{sizeof(float)};
-  for (int kh = 0; kh < g.kernel[0]; ++kh) {
-    const int64_t h = int64_t{row} * g.strides[0] - g.pads[0] + int64_t{kh} * g.dilations[0];
+  const int count = (rows - 1) * g.strides[0] + g.kernel[0];
+  for (int i = 0; i < count; ++i) {
+    const int64_t h = int64_t{row} * g.strides[0] - g.pads[0] + int64_t{i} * g.dilations[0];
     const bool is_inside = h >= 0 && h < g.in_extent[0];
     const int64_t first = image + h * g.x.row;
     const auto* from = is_inside && !conv.bytes ? x.As<const float>() + first : nullptr;
@@ -139,6 +144,23 @@ void CopyRows(const FirstConv& conv, const TensorView& x, int64_t image, int row
     }
     copy += int64_t{conv.row_floats} * g.inputs;
   }
+}
+
+/// Returns how many output rows share one copy: with a dilation, whose rows are copied without
+/// those between them, one.
+int BandRows(const FirstConv& conv) {
+  const ConvGeometry& g = conv.gemm.geometry;
+  if (g.dilations[0] != 1) return 1;
+  const int64_t fitting = kBandFloats / (int64_t{conv.row_floats} * g.inputs);
+  const int64_t more = (fitting - g.kernel[0]) / g.strides[0];
+  if (fitting < g.kernel[0] || more < 1) return 1;
+  const int most = (g.out_extent[0] + 1) / 2;  // for two threads
+  return more < most ? static_cast<int>(more) + 1 : most;
+}
+
+/// True if rows are shorter than a tile, so that tiles go on from row to row.
+bool HasShortRows(const FirstConv& conv) {
+  return conv.band_rows > 1 && conv.gemm.geometry.out_extent[1] < MostPixels(*conv.gemm.packed);
 }
 
 /// Computes all outputs of one row from the copy of its inputs.
@@ -159,6 +181,42 @@ void RunRow(const FirstConv& conv, int64_t row, const float* copy, const TileOpe
   }
 }
 
+/// Computes all outputs of `count` short rows from the copy of their inputs.
+void RunShortRows(const FirstConv& conv, int64_t row, int count, const float* copy,
+                  const TileOperands& operands, TileCall call) {
+  const TileGemm& gemm = conv.gemm;
+  const ConvGeometry& g = gemm.geometry;
+  const int64_t step = int64_t{g.strides[1]} * (conv.interleaved ? g.inputs : 1);
+  const int64_t row_step = int64_t{g.strides[0]} * conv.row_floats * g.inputs;
+  const float* rows[kMostPixels];
+  call.rows = rows;
+  const int most = MostPixels(*gemm.packed);
+  const int pixels = count * g.out_extent[1];
+  const int tiles = (pixels + most - 1) / most;
+  int column = 0;
+  int first = 0;
+  for (int tile = 0; tile < tiles; ++tile) {
+    call.pixels = pixels / tiles + (tile < pixels % tiles ? 1 : 0);
+    for (int i = 0; i < call.pixels; ++i) {
+      rows[i] = copy + column * step;
+      if (++column < g.out_extent[1]) continue;
+      column = 0;
+      copy += row_step;
+    }
+    RunEvenTiles(gemm, row * g.out_extent[1] + first, 1, 0, operands, call);
+    first += call.pixels;
+  }
+}
+
+/// Computes all outputs of `count` rows from the copy of their inputs.
+void RunRows(const FirstConv& conv, int64_t row, int count, const float* copy,
+             const TileOperands& operands, const TileCall& call) {
+  const ConvGeometry& g = conv.gemm.geometry;
+  if (HasShortRows(conv)) return RunShortRows(conv, row, count, copy, operands, call);
+  const int64_t row_step = int64_t{g.strides[0]} * conv.row_floats * g.inputs;
+  for (int i = 0; i < count; ++i) RunRow(conv, row + i, copy + i * row_step, operands, call);
+}
+
 }  // namespace
 
 Status FirstConvCheck(const KernelSetup& setup) {
@@ -175,6 +233,7 @@ Status FirstConvRun(const KernelCall& call) {
   conv.row_floats = static_cast<int>(PaddedRow(call.op));
   conv.interleaved = HasDenseChannels(call.op.Input(In::kX));
   conv.bytes = call.op.HasInput(In::kXMean);
+  conv.band_rows = BandRows(conv);
   if (conv.bytes) FillMeans(call.op.Input(In::kXMean), conv);
   FillOffsets(conv);
   TileOperands operands;
@@ -182,19 +241,27 @@ Status FirstConvRun(const KernelCall& call) {
   operands.residual =
       call.op.HasInput(In::kResidual) ? call.op.Input(In::kResidual).As<const float>() : nullptr;
   operands.y = call.op.Output().As<float>();
-  ParallelFor(conv.gemm.small ? nullptr : call.parallel, g.images * g.out_extent[0],
-              [&](int begin, int end) {
-                alignas(64) float copy[kMostRowFloats];
-                TileCall tile = StartTiles(conv.gemm);
-                tile.offsets = conv.offsets;
-                tile.taps = 1;
-                tile.depth = int64_t{g.Taps()} * g.inputs;
-                for (int row = begin; row < end; ++row) {
-                  const int64_t image = row / g.out_extent[0] * g.x.image;
-                  CopyRows(conv, call.op.Input(In::kX), image, row % g.out_extent[0], copy);
-                  RunRow(conv, row, copy, operands, tile);
-                }
-              });
+  // Rows of whole tiles have the same bits in whatever bands, so that threads share rows out.
+  const bool shares_rows = !HasShortRows(conv);
+  const int item_rows = shares_rows ? 1 : conv.band_rows;
+  const int items = (g.out_extent[0] + item_rows - 1) / item_rows;  // of one image
+  ParallelFor(conv.gemm.small ? nullptr : call.parallel, g.images * items, [&](int begin, int end) {
+    alignas(64) float copy[kMostRowFloats];
+    TileCall tile = StartTiles(conv.gemm);
+    tile.offsets = conv.offsets;
+    tile.taps = 1;
+    tile.depth = int64_t{g.Taps()} * g.inputs;
+    for (int item = begin; item < end;) {
+      const int image = item / items;
+      const int first = item % items * item_rows;
+      int rows = conv.band_rows;
+      if (rows > g.out_extent[0] - first) rows = g.out_extent[0] - first;
+      if (shares_rows && rows > end - item) rows = end - item;
+      CopyRows(conv, call.op.Input(In::kX), image * g.x.image, first, rows, copy);
+      RunRows(conv, int64_t{image} * g.out_extent[0] + first, rows, copy, operands, tile);
+      item += shares_rows ? rows : 1;
+    }
+  });
   return OkStatus();
 }
 

@@ -8,19 +8,31 @@ namespace tenon::cpu::f32::TENON_F32_ISA {
 using Integers = int32_t __attribute__((vector_size(kLanes * 4)));
 using Floats = Vector<kLanes>;
 
+#if TENON_F32_AVX512
+using Exponents = Floats;
+#else
+using Exponents = Integers;
+#endif
+
 /// Contains x as exponent * log(2) + rest.
 struct SplitExp {
-  Integers exponent;
+  Exponents exponent;
   Floats rest;
 };
 
 /// Splits x by the reduction of portable/math.hpp.
 [[gnu::always_inline]] static inline SplitExp SplitOf(Floats x) {
+#if TENON_F32_AVX512
+  constexpr int kNearest = 8;  // _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC
+  const Floats whole = _mm512_roundscale_ps(x * 1.44269504F, kNearest);
+  return {whole, (x - whole * 0.693359375F) + whole * 2.12194440e-4F};
+#else
   constexpr float kRounder = 12582912.0F;  // 1.5 * 2^23: adding it rounds to an integer
   const Floats shifted = x * 1.44269504F + kRounder;
   const Floats whole = shifted - kRounder;
   return {reinterpret_cast<Integers>(shifted) - reinterpret_cast<Integers>(kRounder - Floats{}),
           (x - whole * 0.693359375F) + whole * 2.12194440e-4F};
+#endif
 }
 
 /// Returns exp of a rest of half of log(2) at most, by the polynomial of portable/math.hpp.
@@ -38,10 +50,19 @@ struct SplitExp {
   return reinterpret_cast<Floats>((exponent + 127) << 23);
 }
 
+/// Returns values * 2^exponent for -126 <= exponent <= 127.
+[[gnu::always_inline]] static inline Floats Scaled(Floats values, Exponents exponent) {
+#if TENON_F32_AVX512
+  return _mm512_scalef_ps(values, exponent);
+#else
+  return values * PowerOfTwo(exponent);
+#endif
+}
+
 /// Returns exp(x) of |x| <= 87.
 [[gnu::always_inline]] static inline Floats ExpOfModerate(Floats x) {
   const SplitExp split = SplitOf(x);
-  return ExpOfRest(split.rest) * PowerOfTwo(split.exponent);
+  return Scaled(ExpOfRest(split.rest), split.exponent);
 }
 
 [[gnu::always_inline]] static inline Floats Sigmoid(Floats x) {
@@ -102,7 +123,11 @@ struct SplitExp {
   const Floats scaled = z * scale;
   Floats rounded = scaled * z;
   KeepInRegister(rounded);  // else it might be fused into what follows, and not be rounded
+#if TENON_F32_AVX512
+  const Floats tail = _mm512_fmsub_ps(scaled, z, rounded);
+#else
   const Floats tail = _mm256_fmsub_ps(scaled, z, rounded);
+#endif
 #else
   // The leading 12 bits of z, whose square is exact.
   const Floats leading = reinterpret_cast<Floats>(reinterpret_cast<Integers>(z) & ~0xFFF);
@@ -110,7 +135,7 @@ struct SplitExp {
   const Floats tail = scale * (z - leading) * (z + leading);
 #endif
   const SplitExp split = SplitOf(rounded);
-  return ExpOfRest(split.rest + tail) * PowerOfTwo(split.exponent);
+  return Scaled(ExpOfRest(split.rest + tail), split.exponent);
 }
 
 [[gnu::always_inline]] static inline Floats Erf(Floats x) {
@@ -140,9 +165,13 @@ struct SplitExp {
 [[gnu::always_inline]] static inline Floats Exp(Floats x) {
   const Bounds<kLanes> range(-104.0F, 89.0F);
   const SplitExp split = SplitOf(range.Clamp(x));
+#if TENON_F32_AVX512
+  return Scaled(ExpOfRest(split.rest), split.exponent);
+#else
   // In two factors, because 2^exponent alone may leave the range of normal numbers.
   const Integers half = split.exponent >> 1;
   return ExpOfRest(split.rest) * PowerOfTwo(half) * PowerOfTwo(split.exponent - half);
+#endif
 }
 
 /// x tanh(log(1 + e)) of e = exp(x), in which no term cancels.

@@ -23,6 +23,15 @@ template <int kVectors, int kCount, bool kPartial, typename Body>
 
 template <int kCount>
 [[gnu::always_inline]] static inline bool HasNan(Vector<kCount> values) {
+#if TENON_F32_AVX512
+  if constexpr (kCount == 16) return _mm512_cmp_ps_mask(values, values, _CMP_UNORD_Q) != 0;
+#endif
+#if TENON_F32_INTRINSICS
+  if constexpr (kCount == 8) {
+    return _mm256_movemask_ps(_mm256_cmp_ps(values, values, _CMP_UNORD_Q)) != 0;
+  }
+  if constexpr (kCount == 4) return _mm_movemask_ps(_mm_cmpunord_ps(values, values)) != 0;
+#endif
   float lanes[kCount];
   Store<kCount>(lanes, values);
   for (int step = kCount / 2; step > 0; step /= 2) {
@@ -45,7 +54,7 @@ struct TakeLargest {
     // An extra addition costs less than a second comparison. Where there is a NaN, the sum is NaN;
     // where the sum is NaN without one (infinities), the other way is right too.
     ForEachTap<kVectors, kCount, kPartial>(call, channel, count, [&](int v, V value) {
-      best[v] = value > best[v] ? value : best[v];
+      best[v] = Raised<kCount>(best[v], value);
       sums[v] += value;
     });
     TENON_UNROLL

@@ -39,27 +39,18 @@ constexpr float kLowest = -__builtin_inff();
 
 /// Returns the larger of both. It ignores a NaN in `values`, since the sum will show it.
 [[gnu::always_inline]] static inline Floats Larger(Floats values, Floats largest) {
-  return values > largest ? values : largest;
+  return Raised<kLanes>(largest, values);
 }
 
 /// `count` is at least kLanes, here and below: the last vector of a row overlaps the one before.
 static float LargestOf(const float* x, int count) {
   Floats largest = Larger(Load<kLanes>(x + count - kLanes), Floats{} + kLowest);
   for (int i = 0; i + kLanes <= count; i += kLanes) largest = Larger(Load<kLanes>(x + i), largest);
-  float result = largest[0];
-  for (int lane = 1; lane < kLanes; ++lane) {
-    result = largest[lane] > result ? largest[lane] : result;
-  }
-  return result;
+  return FoldLanes(largest, [](auto a, auto b) { return a > b ? a : b; });
 }
 
 static float SumOfLanes(Floats values) {
-  float lanes[kLanes];
-  Store<kLanes>(lanes, values);
-  for (int step = kLanes / 2; step > 0; step /= 2) {
-    for (int i = 0; i < step; ++i) lanes[i] += lanes[i + step];
-  }
-  return lanes[0];
+  return FoldLanes(values, [](auto a, auto b) { return a + b; });
 }
 
 /// Returns the last `count` lanes; the others are 0.

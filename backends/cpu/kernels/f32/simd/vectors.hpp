@@ -4,9 +4,16 @@
 // TENON_VECTOR_LANES says how many floats a register contains.
 #pragma once
 
+#include <type_traits>
+
 #include "backends/cpu/kernels/f32/simd/routines.hpp"
 
-#if defined(__AVX2__) && defined(__FMA__) && TENON_VECTOR_LANES == 8
+#if defined(__AVX512F__) && defined(__AVX512VL__) && TENON_VECTOR_LANES == 16
+#define TENON_F32_AVX512 1
+#else
+#define TENON_F32_AVX512 0
+#endif
+#if defined(__AVX2__) && defined(__FMA__) && (TENON_VECTOR_LANES == 8 || TENON_F32_AVX512)
 #include <immintrin.h>
 #define TENON_F32_INTRINSICS 1
 #else
@@ -92,10 +99,22 @@ template <typename T>
   return address;
 }
 
+#if TENON_F32_AVX512
+template <int kCount>
+using MaskOf = std::conditional_t<(kCount > 8), __mmask16, __mmask8>;
+#endif
+
 /// Returns the first `count` lanes; the others are `rest`.
 template <int kCount>
 [[gnu::always_inline]] static inline Vector<kCount> LoadFirst(const float* from, int count,
                                                               float rest = 0.0F) {
+#if TENON_F32_AVX512
+  const Vector<kCount> rests = rest - Vector<kCount>{};
+  const auto first = static_cast<MaskOf<kCount>>((1U << count) - 1U);
+  if constexpr (kCount == 16) return _mm512_mask_loadu_ps(rests, first, from);
+  if constexpr (kCount == 8) return _mm256_mask_loadu_ps(rests, first, from);
+  if constexpr (kCount == 4) return _mm_mask_loadu_ps(rests, first, from);
+#endif
   float lanes[kCount];
   for (float& lane : lanes) lane = rest;
   for (int i = 0; i < count; ++i) lanes[i] = from[i];
@@ -104,6 +123,12 @@ template <int kCount>
 
 template <int kCount>
 [[gnu::always_inline]] static inline void StoreFirst(float* to, Vector<kCount> values, int count) {
+#if TENON_F32_AVX512
+  const auto first = static_cast<MaskOf<kCount>>((1U << count) - 1U);
+  if constexpr (kCount == 16) return _mm512_mask_storeu_ps(to, first, values);
+  if constexpr (kCount == 8) return _mm256_mask_storeu_ps(to, first, values);
+  if constexpr (kCount == 4) return _mm_mask_storeu_ps(to, first, values);
+#endif
   float lanes[kCount];
   Store<kCount>(lanes, values);
   for (int i = 0; i < count; ++i) to[i] = lanes[i];
@@ -124,12 +149,16 @@ struct Lanes {
 };
 
 /// Returns values < least ? least : values, in which NaN stays NaN: one instruction, where GCC
-/// makes a comparison and a blend of it if `least` is a constant.
+/// makes a comparison and a blend of it if `least` is a constant, or has 16 lanes.
 template <int kCount>
 [[gnu::always_inline]] static inline Vector<kCount> Raised(Vector<kCount> values,
                                                            Vector<kCount> least) {
 #if TENON_F32_INTRINSICS
-  if constexpr (kCount == kLanes) return _mm256_max_ps(least, values);
+  if constexpr (kCount == 4) return _mm_max_ps(least, values);
+  if constexpr (kCount == 8) return _mm256_max_ps(least, values);
+#endif
+#if TENON_F32_AVX512
+  if constexpr (kCount == 16) return _mm512_max_ps(least, values);
 #endif
   return values < least ? least : values;
 }
@@ -139,7 +168,11 @@ template <int kCount>
 [[gnu::always_inline]] static inline Vector<kCount> Lowered(Vector<kCount> values,
                                                             Vector<kCount> most) {
 #if TENON_F32_INTRINSICS
-  if constexpr (kCount == kLanes) return _mm256_min_ps(most, values);
+  if constexpr (kCount == 4) return _mm_min_ps(most, values);
+  if constexpr (kCount == 8) return _mm256_min_ps(most, values);
+#endif
+#if TENON_F32_AVX512
+  if constexpr (kCount == 16) return _mm512_min_ps(most, values);
 #endif
   return values > most ? most : values;
 }
@@ -159,5 +192,29 @@ struct Bounds {
   Vector<kCount> lows;
   Vector<kCount> highs;
 };
+
+/// Joins all lanes by `join`, those of the upper half to the lower, until one is left.
+template <typename Join>
+[[gnu::always_inline]] static inline float FoldLanes(Vector<kLanes> values, const Join& join) {
+#if TENON_F32_INTRINSICS
+#if TENON_F32_AVX512
+  const Vector<8> eight =
+      join(Vector<8>(_mm512_castps512_ps256(values)), Vector<8>(_mm512_extractf32x8_ps(values, 1)));
+#else
+  const Vector<8> eight = values;
+#endif
+  const Vector<4> four =
+      join(Vector<4>(_mm256_castps256_ps128(eight)), Vector<4>(_mm256_extractf128_ps(eight, 1)));
+  const Vector<4> two = join(four, Vector<4>(_mm_movehl_ps(four, four)));
+  return join(two[0], two[1]);
+#else
+  float lanes[kLanes];
+  Store<kLanes>(lanes, values);
+  for (int step = kLanes / 2; step > 0; step /= 2) {
+    for (int i = 0; i < step; ++i) lanes[i] = join(lanes[i], lanes[i + step]);
+  }
+  return lanes[0];
+#endif
+}
 
 }  // namespace tenon::cpu::f32::TENON_F32_ISA

@@ -1,0 +1,74 @@
+// Tests first layers of small images: their output rows are shorter than a tile, and tiles go on
+// from row to row.
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "runtime/ops/attributes.hpp"
+#include "tests/unit/backends/cpu/kernels/f32/f32_fixture.hpp"
+#include "tests/unit/backends/cpu/kernels/paired_conv.hpp"
+
+namespace tenon::cpu::testing {
+namespace {
+
+constexpr const char* kFirst = "cpu.conv.vector_first";
+constexpr int32_t kOutputs = 40;
+
+struct Image {
+  int32_t height;
+  int32_t width;
+  int stride;
+};
+/// Of 1 to 13 columns of outputs; the last one's rows are longer than a tile of AVX2.
+constexpr Image kImages[] = {{31, 1, 1}, {49, 10, 2}, {3, 3, 1}, {20, 7, 1}, {64, 25, 2}};
+
+ConvAttributes AttributesOf(const Image& image) {
+  ConvAttributes attributes = Conv(1, image.stride, 1);
+  attributes.activation.function = UnaryFunction::kRelu;
+  return attributes;
+}
+
+std::vector<int32_t> OutputDims(const Image& image) {
+  return {2, kOutputs, (image.height - 1) / image.stride + 1, (image.width - 1) / image.stride + 1};
+}
+
+}  // namespace
+
+TEST_CASE("Vector first conv: rows shorter than a tile agree with the portable kernel") {
+  ForEachInstructionSet([] {
+    Generator random(31);
+    for (const Image& image : kImages) {
+      for (const Layout layout : {Layout::kRowMajor, Layout::kChannelsLast}) {
+        PairedOp op(kFirst, "cpu.conv.portable");
+        op.AddInput(Random({2, 3, image.height, image.width}, layout, random));
+        op.AddInput(Random({kOutputs, 3, 3, 3}, Layout::kRowMajor, random, -0.2F, 0.2F), kConstant);
+        op.AddInput(Random({kOutputs}, Layout::kRowMajor, random), kConstant);
+        op.AddOutput(OutputDims(image), Layout::kChannelsLast);
+        CAPTURE(image.width);
+        CHECK(op.Difference(AttributesOf(image), /*threads=*/2) < 1e-5);
+      }
+    }
+  });
+}
+
+TEST_CASE("Vector first conv: the same bits whatever the number of threads") {
+  ForEachInstructionSet([] {
+    for (const Image& image : kImages) {
+      std::vector<float> first;
+      for (const int threads : {1, 2, 3}) {
+        Generator random(32);
+        OpFixture op(FindKernel(kFirst));
+        op.AddInput(Random({2, 3, image.height, image.width}, Layout::kRowMajor, random));
+        op.AddInput(Random({kOutputs, 3, 3, 3}, Layout::kRowMajor, random), kConstant);
+        const Tensor y =
+            op.AddOutput(Tensor(DType::kF32, OutputDims(image), Layout::kChannelsLast));
+        REQUIRE(op.Run(AttributesOf(image), threads).ok());
+        if (threads == 1) first = y.Values<float>();
+        CAPTURE(image.width);
+        CHECK(y.Values<float>() == first);
+      }
+    }
+  });
+}
+
+}  // namespace tenon::cpu::testing
