@@ -95,6 +95,28 @@ Result<float> ReadScale(Lowering& node, int32_t size) {
 
 }  // namespace
 
+Status RefuseInputs(Lowering& node,
+                    std::initializer_list<std::pair<int, std::string_view>> inputs) {
+  for (const auto& [index, name] : inputs) {
+    if (node.HasInput(index)) return InputError("its input {} is not supported", name);
+  }
+  return {};
+}
+
+Status RefuseFlags(Lowering& node, std::initializer_list<std::string_view> attributes) {
+  for (const std::string_view attribute : attributes) {
+    if (node.Int(attribute, 0) != 0) {
+      return InputError("{} {} is not supported", attribute, node.Int(attribute, 0));
+    }
+  }
+  return {};
+}
+
+Result<TensorId> LastPart(Lowering& node, TensorId x, int64_t begin, int64_t size) {
+  const Shape shape = node.ShapeOf(x);
+  return node.Slice(x, SliceAlong(shape, shape.rank - 1, begin, size));
+}
+
 Result<TensorId> SplitHeads(Lowering& node, TensorId x, int64_t heads) {
   const Shape shape = node.ShapeOf(x);
   if (shape.rank != 3 || heads < 1 || shape[2] % heads != 0) {
@@ -136,7 +158,7 @@ Result<TensorId> ReadMask(Lowering& node, const Heads& heads, const MaskPlaces& 
   return sum;
 }
 
-Status EmitAttention(Lowering& node, const Heads& heads, TensorId mask) {
+Result<TensorId> AttentionByHead(Lowering& node, const Heads& heads, TensorId mask) {
   const Shape q = node.ShapeOf(heads.q);
   const Shape k = node.ShapeOf(heads.k);
   const Shape v = node.ShapeOf(heads.v);
@@ -161,10 +183,18 @@ Status EmitAttention(Lowering& node, const Heads& heads, TensorId mask) {
   softmax.axis = 3;
   TENON_ASSIGN_OR_RETURN(const TensorId shares,
                          node.Emit(OpKind::kSoftmax, {scores}, Attributes(softmax)));
-  TENON_ASSIGN_OR_RETURN(
-      TensorId y, node.Emit(OpKind::kMatMul, {shares, heads.v}, Attributes(MatMulAttributes())));
-  TENON_ASSIGN_OR_RETURN(y, node.Transpose(y, {0, 2, 1, 3}));
-  return node.Reshape(y, {q[0], q[2], int64_t{q[1]} * v[3]}, 0).status();
+  return node.Emit(OpKind::kMatMul, {shares, heads.v}, Attributes(MatMulAttributes()));
+}
+
+Status JoinHeads(Lowering& node, TensorId x) {
+  const Shape shape = node.ShapeOf(x);
+  TENON_ASSIGN_OR_RETURN(x, node.Transpose(x, {0, 2, 1, 3}));
+  return node.Reshape(x, {shape[0], shape[2], int64_t{shape[1]} * shape[3]}, 0).status();
+}
+
+Status EmitAttention(Lowering& node, const Heads& heads, TensorId mask) {
+  TENON_ASSIGN_OR_RETURN(const TensorId y, AttentionByHead(node, heads, mask));
+  return JoinHeads(node, y);
 }
 
 Result<TensorId> AfterPast(Lowering& node, TensorId past, TensorId x, int present) {

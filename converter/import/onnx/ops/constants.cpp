@@ -106,7 +106,10 @@ Status LowerSize(Lowering& node) {
 Status LowerRange(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const double start, ScalarOperand(node, 0));
   TENON_ASSIGN_OR_RETURN(const double limit, ScalarOperand(node, 1));
-  TENON_ASSIGN_OR_RETURN(const double delta, ScalarOperand(node, 2));
+  double delta = 1;  // of com.microsoft it may be absent
+  if (node.HasInput(2)) {
+    TENON_ASSIGN_OR_RETURN(delta, ScalarOperand(node, 2));
+  }
   TENON_ASSIGN_OR_RETURN(const TensorId first, node.Input(0));
   const DType dtype = node.DTypeOf(first);
   if (delta == 0.0) return InputError("its delta is 0");
@@ -122,6 +125,7 @@ constexpr LoweringRow kRows[] = {
     {"Constant", LowerConstant},
     {"ConstantOfShape", LowerConstantOfShape},
     {"Range", LowerRange, {}, "its inputs constant"},
+    {"Range", LowerRange, "com.microsoft", "its inputs constant"},
     {"Shape", LowerShape},
     {"Size", LowerSize},
 };

@@ -246,6 +246,7 @@ Status LowerGridSample(Lowering& node) {
 
 constexpr LoweringRow kRows[] = {
     {"GridSample", LowerGridSample, {}, "f32, two spatial dimensions"},
+    {"GridSample", LowerGridSample, "com.microsoft", "f32, two spatial dimensions"},
 };
 
 }  // namespace

@@ -141,6 +141,7 @@ Status LowerReverseSequence(Lowering& node) {
 constexpr LoweringRow kRows[] = {
     {"GatherElements", LowerGatherElements},
     {"GatherND", LowerGatherNd},
+    {"GatherND", LowerGatherNd, "com.microsoft"},
     {"OneHot", LowerOneHot, {}, "depth constant"},
     {"ReverseSequence", LowerReverseSequence, {}, "sequence_lens constant"},
 };

@@ -145,6 +145,7 @@ constexpr LoweringRow kRows[] = {
     {"EyeLike", LowerEyeLike},
     {"Hardmax", LowerHardmax},
     {"Trilu", LowerTrilu, {}, "k constant"},
+    {"Trilu", LowerTrilu, "com.microsoft", "k constant"},
 };
 
 }  // namespace

@@ -342,6 +342,82 @@ TEST_CASE("RotaryEmbedding: pairs are turned, side by side or half apart") {
   CheckClose(Run(side.Output("y"), {{1, 2, 3, 4}}), {-2, 1, 3, 4});
 }
 
+// The buffer has room for three words: two of the first batch went before, one of the second.
+TEST_CASE("GroupQueryAttention: heads share keys, new words go behind those of the buffer") {
+  const auto make = [](const std::string& output) {
+    auto model = ModelBuilder(17)
+                     .Input("q", {kBatches, 1, kHidden})
+                     .Floats("k", {kBatches, 1, kSize}, Numbers(4, 1))
+                     .Floats("v", {kBatches, 1, kSize}, Numbers(4, 2))
+                     .Floats("pk", {kBatches, 1, 3, kSize}, Numbers(12, 3))
+                     .Floats("pv", {kBatches, 1, 3, kSize}, Numbers(12, 4));
+    AddInts(model, "last", {2}, {2, 1});
+    AddInts(model, "total", {1}, {3});
+    Microsoft(model.Node("GroupQueryAttention", {"q", "k", "v", "pk", "pv", "last", "total"},
+                         {"y", "nk", "nv"}))
+        .Set("num_heads", kHeads)
+        .Set("kv_num_heads", 1);
+    return model.Output(output);
+  };
+  const auto present = [](const Floats& past, const Floats& now) {
+    return Floats{past[0], past[1], past[2], past[3], now[0], now[1],
+                  past[6], past[7], now[2],  now[3],  0,      0};
+  };
+  const auto twice = [](const Floats& x) {  // one head as two equal ones
+    Floats y;
+    for (size_t i = 0; i < x.size(); i += 2) y.insert(y.end(), {x[i], x[i + 1], x[i], x[i + 1]});
+    return y;
+  };
+  const Floats keys = present(Numbers(12, 3), Numbers(4, 1));
+  const Floats values = present(Numbers(12, 4), Numbers(4, 2));
+  const Floats q = Numbers(8, 0);
+  CheckClose(Run(make("nk"), {q}), keys);
+  CheckClose(Run(make("nv"), {q}), values);
+  CheckClose(Run(make("y"), {q}), Reference({q, 1}, {twice(keys), 3}, {twice(values), 3},
+                                            kDefaultScale, [](int64_t b, int64_t, int64_t t) {
+                                              return b == 1 && t == 2 ? kMasked : 0;
+                                            }));
+}
+
+TEST_CASE("GroupQueryAttention: a prompt, packed, with a window and turned by place") {
+  const Floats q = Numbers(24, 0);
+  const Floats k = Numbers(24, 1);
+  const Floats v = Numbers(24, 2);
+  Floats packed;
+  for (size_t word = 0; word < 6; ++word) {
+    for (const Floats* part : {&q, &k, &v}) {
+      const auto begin = part->begin() + static_cast<ptrdiff_t>(word * kHidden);
+      packed.insert(packed.end(), begin, begin + kHidden);
+    }
+  }
+  auto model = ModelBuilder(17)
+                   .Input("x", {kBatches, 3, 3 * kHidden})
+                   .Floats("c", {3, 1}, {1, 0, -1})
+                   .Floats("s", {3, 1}, {0, 1, 0});
+  AddInts(model, "last", {2}, {2, 2});
+  AddInts(model, "total", {1}, {3});
+  Microsoft(model.Node("GroupQueryAttention", {"x", "", "", "", "", "last", "total", "c", "s"},
+                       {"y", "nk", "nv"}))
+      .Set("num_heads", kHeads)
+      .Set("kv_num_heads", kHeads)
+      .Set("local_window_size", 2)
+      .Set("do_rotary", 1);
+  const auto turned = [](Floats x) {  // by no turn, a quarter and a half
+    for (size_t i = 0; i < x.size(); i += 2) {
+      const float a = x[i];
+      const float b = x[i + 1];
+      const size_t word = i / kHidden % 3;
+      x[i] = word == 0 ? a : word == 1 ? -b : -a;
+      x[i + 1] = word == 0 ? b : word == 1 ? a : -b;
+    }
+    return x;
+  };
+  CheckClose(
+      Run(model.Output("y"), {packed}),
+      Reference({turned(q), 3}, {turned(k), 3}, {v, 3}, kDefaultScale,
+                [](int64_t, int64_t i, int64_t t) { return t <= i && t > i - 2 ? 0 : kMasked; }));
+}
+
 TEST_CASE("Attention: what is not supported is said") {
   const auto error = [](const char* attribute, int64_t value) {
     auto model =
