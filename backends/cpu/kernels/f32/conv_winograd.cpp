@@ -23,6 +23,7 @@ namespace {
 using In = ConvInput;
 constexpr int kInputTile = 6;
 constexpr int64_t kSmallWork = 300'000;
+constexpr int kLineFloats = 16;
 
 /// Describes one execution.
 struct Winograd {
@@ -145,8 +146,19 @@ void Multiply(const Winograd& state, const ChannelGroup& group, const Block& blo
   const int steps = (block.count + most - 1) / most;
   const int larger = block.count % steps;  // steps of one more tile, first
   const int64_t weights_step = call.depth * group.weight_step;
+  // Each coefficient's tiles ask for the weights of the next, where these may lie beyond the
+  // second-level cache.
+  const int64_t weights = weights_step * kWinogradCoefficients * state.packed->group_count;
+  const bool are_far = weights * int64_t{sizeof(float)} > kManyWeightBytes;
+  if (are_far) {
+    const int lines = kAheadDepth * group.width / kLineFloats;
+    call.ahead_step = kLineFloats;
+    call.ahead_lines = (lines + steps - 1) / steps;
+  }
+  const int64_t asked = call.depth / kAheadDepth * call.ahead_lines * kLineFloats;  // by one tile
   for (int i = 0; i < kWinogradCoefficients; ++i) {
     call.weights = group.weights + i * weights_step;
+    if (are_far) call.ahead = call.weights + weights_step;
     int first = 0;
     for (const int repeats : {larger, steps - larger}) {
       if (repeats == 0) continue;
@@ -159,6 +171,7 @@ void Multiply(const Winograd& state, const ChannelGroup& group, const Block& blo
       call.y_next = int64_t{call.pixels} * group.width;
       call.y = block.products + (int64_t{i} * block.count + first) * group.width;
       state.packed->routines->tile(call);
+      if (are_far) call.ahead += asked * repeats;
       first += call.pixels * repeats;
     }
   }
