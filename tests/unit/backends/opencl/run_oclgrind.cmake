@@ -1,5 +1,6 @@
 # Runs the test cases of SOURCE in PROGRAM under oclgrind and fails on any of its messages, which it
-# gives without failing itself. VECTOR: floats per work-item. OPTIONS: for the compiler. FILTER: doctest's -tc.
+# gives without failing itself. VECTOR: floats per work-item. OPTIONS: for the compiler. FILTER: doctest's -tc,
+# EXCLUDED: its -tce.
 set(ENV{TENON_CACHE_DIR} off)
 set(ENV{TENON_OPENCL_VECTOR} "${VECTOR}")
 set(ENV{TENON_OPENCL_OPTIONS} "${OPTIONS}")
@@ -7,7 +8,7 @@ set(log "${LOG}")
 file(REMOVE "${log}")
 execute_process(
   COMMAND "${OCLGRIND}" --data-races --uninitialized --log "${log}" "${PROGRAM}"
-    "--source-file=*/${SOURCE}" "-tc=${FILTER}"
+    "--source-file=*/${SOURCE}" "-tc=${FILTER}" "-tce=${EXCLUDED}"
   RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
 message("${output}")
 if(NOT EXISTS "${log}")
