@@ -117,16 +117,19 @@ Totals ReadTotals(const Stream& stream) {
   return totals;
 }
 
-/// Hands in `count` inputs as fast as the stream takes them; this thread collects. Throws the first
-/// failure once everything is over.
-Course RunInputs(Stream& stream, Buffers& buffers, size_t warmup, size_t count) {
+/// Hands in `count` inputs as fast as the stream takes them; this thread collects. With `drains`,
+/// the stream is empty between the first `warmup` ones and the others. Throws the first failure
+/// once everything is over.
+Course RunInputs(Stream& stream, Buffers& buffers, size_t warmup, size_t count, bool drains) {
   Course course;
   course.submitted.resize(count);
   course.completed.resize(count);
   course.before = ReadTotals(stream);
   std::counting_semaphore<> given(0);
+  std::binary_semaphore is_empty(0);
   std::thread producer([&] {
     for (size_t i = 0; i < count; ++i) {
+      if (drains && i == warmup && i > 0) is_empty.acquire();
       course.submitted[i] = Clock::now();
       void* const* outputs = buffers.output_addresses[i % buffers.output_addresses.size()].data();
       // It waits as long as it takes, and the buffers are right: there is no way to fail.
@@ -140,7 +143,9 @@ Course RunInputs(Stream& stream, Buffers& buffers, size_t warmup, size_t count) 
     std::optional<Error> error = stream.Wait(i + 1);
     course.completed[i] = Clock::now();
     if (error.has_value() && !failure.has_value()) failure = error;
-    if (i + 1 == warmup) course.before = ReadTotals(stream);
+    if (i + 1 != warmup) continue;
+    course.before = ReadTotals(stream);
+    is_empty.release();
   }
   producer.join();
   if (failure.has_value()) FailWith(*failure, "bench");
@@ -184,12 +189,14 @@ Measurement MeasureStream(const Plan& plan, const BenchOptions& options) {
   result.memory[HeapSpace(plan)] +=
       plan.StateBytes() + plan.PackedBytes() + stats.other_bytes + buffers.bytes;
 
-  // What is timed begins where the warm-up ends, with the stream full: its steady state.
+  // What is timed begins where the warm-up ends, with the stream full: its steady state. Few inputs
+  // may be over by then: they begin with the stream empty.
+  constexpr size_t kFillings = 4;
   const auto warmup = static_cast<size_t>(options.warmup);
   const auto inputs = static_cast<size_t>(options.iterations);
-  const Course course = RunInputs(stream, buffers, warmup, warmup + inputs);
-  const Clock::time_point start =
-      warmup > 0 ? course.completed[warmup - 1] : course.submitted.front();
+  const bool drains = warmup == 0 || inputs < kFillings * stats.in_flight_limit;
+  const Course course = RunInputs(stream, buffers, warmup, warmup + inputs, drains);
+  const Clock::time_point start = drains ? course.submitted[warmup] : course.completed[warmup - 1];
   for (size_t i = warmup; i < warmup + inputs; ++i) {
     result.latencies_ms.push_back(Milliseconds(course.completed[i] - course.submitted[i]));
   }
@@ -205,7 +212,7 @@ void TraceStream(const Plan& plan, const BenchOptions& options, TraceRecorder& r
   Stream stream = OpenStream(plan, options, &trace);
   Buffers buffers(plan, stream.Stats().in_flight_limit);
   // Course is not needed: the recorder hears of every op.
-  static_cast<void>(RunInputs(stream, buffers, 0, static_cast<size_t>(options.iterations)));
+  static_cast<void>(RunInputs(stream, buffers, 0, static_cast<size_t>(options.iterations), false));
 }
 
 }  // namespace tenon::tool

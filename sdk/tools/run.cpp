@@ -105,15 +105,20 @@ std::string FileStem(const std::string& name) {
   return stem == "." || stem == ".." ? "_" : stem;
 }
 
-/// One name per output; where two would be the same, the later one gets a number.
+/// One name per output: its own where a file can have it. Of others that would be the same, the
+/// later one gets a number.
 std::vector<std::string> FileNames(const std::vector<Output>& outputs) {
   std::set<std::string> taken;
-  std::vector<std::string> names;
-  for (const Output& output : outputs) {
-    const std::string stem = FileStem(output.port.name);
-    std::string name = stem + ".npy";
-    for (int i = 2; !taken.insert(name).second; ++i) name = fmt::format("{}_{}.npy", stem, i);
-    names.push_back(name);
+  std::vector<std::string> names(outputs.size());
+  for (const bool keeps_name : {true, false}) {
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const std::string stem = FileStem(outputs[i].port.name);
+      if ((stem == outputs[i].port.name) != keeps_name) continue;
+      names[i] = stem + ".npy";
+      for (int k = 2; !taken.insert(names[i]).second; ++k) {
+        names[i] = fmt::format("{}_{}.npy", stem, k);
+      }
+    }
   }
   return names;
 }
@@ -136,6 +141,8 @@ void WriteOutputs(const std::vector<Output>& outputs, const std::filesystem::pat
     if (name.size() > kMostOfStem) {
       std::cout << fmt::format("the output whose name has {} characters is in '{}'\n", name.size(),
                                names[i]);
+    } else if (names[i] != name + ".npy") {
+      std::cout << fmt::format("output {}, whose name no file can have, is in '{}'\n", i, names[i]);
     }
   }
 }
@@ -277,8 +284,10 @@ void AddRun(CLI::App& app) {
           "Runs that many times; inputs, outputs and expectations have a leading dimension "
           "of so many steps, and what the plan keeps is kept from one to the next")
       ->check(AtLeast(1));
-  command->add_option("--output-dir", options->output_dir,
-                      "Write each output there as NAME.npy (a long name is shortened)");
+  command->add_option(
+      "--output-dir", options->output_dir,
+      "Write each output there as NAME.npy (names that no file can have are changed, and "
+      "said)");
   command
       ->add_option("--expect", options->expectations,
                    "NAME=FILE.npy: compare that output, element by element")

@@ -44,6 +44,16 @@ class Messages(cli_test.CliTest):
         self.assertEqual(names, ["a" * 200 + ".npy", "a" * 200 + "_2.npy", "ü" * 100 + ".npy"])
         self.assertIn("a" * 200 + "_2.npy", done)
 
+    def test_an_output_keeps_its_name_where_another_is_changed_to_it(self):
+        self.converts_model(onnx.model([onnx.node("Relu", ["x"], ["a/b"]), onnx.node("Neg", ["x"], ["a_b"])],
+                                       [onnx.value("x", [1, 4])], [onnx.value("a/b", [1, 4]), onnx.value("a_b", [1, 4])]))
+        files = [self.folder / "out" / name for name in ["a_b.npy", "a_b_2.npy"]]
+        (self.folder / "ones.npy").write_bytes(npy("(1, 4)", [1] * 4))
+        done = self.done("run", "model.tenon", "--input", "ones.npy", "--output-dir", "out")
+        values = [struct.unpack("<4f", path.read_bytes()[-16:]) for path in files]
+        self.assertEqual(values, [(-1.0,) * 4, (1.0,) * 4])
+        self.assertIn("output 0, whose name no file can have, is in 'a_b_2.npy'", done)
+
     def test_mistyped_ports_are_answered_with_those_that_were_meant(self):
         self.converts_model(onnx.model([onnx.node("Relu", ["image"], ["scores"])], [onnx.value("image", [1, 4])],
                                        [onnx.value("scores", [1, 4])]))

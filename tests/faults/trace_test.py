@@ -65,6 +65,13 @@ class Traces(cli_test.CliTest):
         self.fails(2, "bench", "chain.tenon", "--mode", "sequential,replicas", "--trace", "t.json")
         self.fails(2, "bench", "chain.tenon", "--mode", "sequential,fast")
 
+    def test_a_bench_of_few_iterations_counts_the_time_of_each(self):
+        self.done("bench", "chain.tenon", "--mode", "replicas", "--replicas", "2", "--threads", "2", "--iterations", "2",
+                  "--json", "b.json")
+        result = json.loads((self.folder / "b.json").read_text())
+        # What two inputs take together is no less than what the slower of them takes.
+        self.assertLessEqual(result["throughput_per_s"], 2 * 1.001e3 / result["latency_ms"]["p99"])
+
     def test_a_pipeline_has_a_track_for_each_stage(self):
         self.convert("chain.onnx", "chain.tenon", "--fuse", "off", "--parallel", "pipeline", "--objective", "throughput",
                      "--threads", "2")

@@ -237,6 +237,11 @@ Status LowerMultiHeadAttention(Lowering& node) {
       node, {{kPastLength, "past_sequence_length"}, {kCacheIndirection, "cache_indirection"}}));
   if (node.OutputUsed(kScores)) return InputError("its output 'qk' is not supported");
   TENON_ASSIGN_OR_RETURN(Heads heads, ReadHeads(node, node.Int("num_heads", 0)));
+  const int32_t queries = node.ShapeOf(heads.q)[2];
+  const int32_t keys = node.ShapeOf(heads.k)[2];
+  if (node.Flag("unidirectional", false) && queries != keys) {
+    return InputError("unidirectional with {} queries and {} keys is not supported", queries, keys);
+  }
   TensorId past_key = kNone;
   TensorId past_value = kNone;
   if (node.HasInput(kPastKey)) {
@@ -252,11 +257,15 @@ Status LowerMultiHeadAttention(Lowering& node) {
 constexpr std::string_view kMaskLimits =
     "mask of shape [B], [2 B], [B, T] or [B, S, T]; past of a fixed length";
 
+constexpr std::string_view kMultiHeadLimits =
+    "mask of shape [B], [2 B], [B, T] or [B, S, T]; past of a fixed length; unidirectional with as "
+    "many keys as queries; a bias with keys of rank 3 or packed";
+
 constexpr LoweringRow kRows[] = {
     {"Attention", LowerAttention, "com.microsoft", kMaskLimits},
     {"GroupQueryAttention", LowerGroupQueryAttention, "com.microsoft",
      "total_sequence_length constant; no softcap, smooth_softmax, head_sink, quantised past"},
-    {"MultiHeadAttention", LowerMultiHeadAttention, "com.microsoft", kMaskLimits},
+    {"MultiHeadAttention", LowerMultiHeadAttention, "com.microsoft", kMultiHeadLimits},
     {"QAttention", LowerQAttention, "com.microsoft", kMaskLimits},
     {"RotaryEmbedding", LowerRotaryEmbedding, "com.microsoft", "no packed batches; scale 1"},
 };
