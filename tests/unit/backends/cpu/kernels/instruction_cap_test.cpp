@@ -13,6 +13,8 @@ namespace tenon::cpu {
 TEST_CASE("TENON_MAX_CPU_ISA=avx2 keeps kernels from AVX-512, whatever the processor has") {
   unsetenv("TENON_MAX_CPU_ISA");
   CHECK(MayUseAvx512());
+  setenv("TENON_MAX_CPU_ISA", "AVX2", 1);
+  CHECK_FALSE(MayUseAvx512());
   setenv("TENON_MAX_CPU_ISA", "avx2", 1);
   CHECK_FALSE(MayUseAvx512());
   for (const f32::Routines* routines : f32::UsableRoutines()) {
