@@ -161,12 +161,13 @@ void RunProduct(const WinogradProductCall& call) {
   }
 }
 
-/// Multiplies a column of six by A transposed, and its rows by 24, 12, 6 and 6.
-[[gnu::always_inline]] inline void OutputColumn(const Sums8* m, Sums8* t) {
-  const Sums8 sum = m[1] + m[2];
-  const Sums8 difference = m[1] - m[2];
-  const Sums8 sum_two = m[3] + m[4];
-  const Sums8 difference_two = m[3] - m[4];
+/// Multiplies a column of six by A transposed, and its rows by 24, 12, 6 and 6. What goes beyond
+/// 32 bits on the way comes back.
+[[gnu::always_inline]] inline void OutputColumn(const Ring8* m, Ring8* t) {
+  const Ring8 sum = m[1] + m[2];
+  const Ring8 difference = m[1] - m[2];
+  const Ring8 sum_two = m[3] + m[4];
+  const Ring8 difference_two = m[3] - m[4];
   t[0] = ((m[0] + sum) << 2) + (m[0] << 1) + sum_two;
   t[1] = (difference << 1) + difference_two;
   t[2] = sum + sum_two;
@@ -177,10 +178,10 @@ void RunProduct(const WinogradProductCall& call) {
 template <bool kFirst>
 [[gnu::always_inline]] inline void OutputLanes(const int32_t* from, int64_t coefficient_step,
                                                int32_t* to) {
-  Sums8 columns[kSide][kOutputs];
+  Ring8 columns[kSide][kOutputs];
 #pragma GCC unroll 6
   for (int c = 0; c < kSide; ++c) {
-    Sums8 m[kSide];
+    Ring8 m[kSide];
 #pragma GCC unroll 6
     for (int r = 0; r < kSide; ++r) {
       std::memcpy(&m[r], from + (r * kSide + c) * coefficient_step, sizeof m[r]);
@@ -191,14 +192,14 @@ template <bool kFirst>
   constexpr int kTwos[kOutputs] = {3, 2, 1, 1};
 #pragma GCC unroll 4
   for (int r = 0; r < kOutputs; ++r) {
-    const Sums8 row[kSide] = {columns[0][r], columns[1][r], columns[2][r],
+    const Ring8 row[kSide] = {columns[0][r], columns[1][r], columns[2][r],
                               columns[3][r], columns[4][r], columns[5][r]};
-    Sums8 t[kOutputs];
+    Ring8 t[kOutputs];
     OutputColumn(row, t);
 #pragma GCC unroll 4
     for (int c = 0; c < kOutputs; ++c) {
       int32_t* place = to + (r * kOutputs + c) * kWidth;
-      const auto whole = reinterpret_cast<Sums8>(reinterpret_cast<Ring8>(t[c]) * kInverseOfNine);
+      const auto whole = reinterpret_cast<Sums8>(t[c] * kInverseOfNine);
       Sums8 sums = whole >> (kTwos[r] + kTwos[c]);
       if constexpr (!kFirst) {
         Sums8 before;
