@@ -179,9 +179,14 @@ MemoryOrder FindMemoryOrder(const MemoryProblem& problem, const MemoryOrderOptio
                              options.key_nodes ? 1 : 0};
   std::string key(reinterpret_cast<const char*>(numbers), sizeof numbers);
   key += CanonicalForm(problem);
-  const auto [entry, is_new] = memo.known.try_emplace(std::move(key));
-  if (is_new) entry->second = FindMemoryOrder(problem, options);
-  return entry->second;
+  const auto known = memo.known.find(key);
+  if (known != memo.known.end()) return known->second;
+  MemoryOrder order = FindMemoryOrder(problem, options);
+  if (memo.bytes + key.size() <= memo.most_bytes) {
+    memo.bytes += key.size();
+    memo.known.emplace(std::move(key), order);
+  }
+  return order;
 }
 
 }  // namespace tenon::converter

@@ -2,6 +2,7 @@
 // after another: exactly where that is affordable, else by a beam search of growing width.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -51,6 +52,8 @@ struct MemoryOrder {
 
 /// Remembers orders for FindMemoryOrder, by all that they depend on.
 struct MemoryOrderMemo {
+  size_t most_bytes = size_t{1} << 26;  ///< of keys; what would take more is searched each time
+  size_t bytes = 0;
   std::map<std::string, MemoryOrder> known;
 };
 

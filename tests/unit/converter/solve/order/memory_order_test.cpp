@@ -119,6 +119,17 @@ TEST_CASE("FindMemoryOrder: what was searched for before is looked up, by proble
   CHECK(memo.known.size() == 5);
 }
 
+TEST_CASE("FindMemoryOrder: remembers no more than it may") {
+  std::mt19937 random(7);
+  MemoryOrderMemo memo;
+  const MemoryProblem a = RandomProblem(random, 10, 20);
+  (void)FindMemoryOrder(a, {}, memo);
+  memo.most_bytes = memo.bytes;
+  const MemoryProblem b = RandomProblem(random, 10, 20);
+  CHECK(FindMemoryOrder(b, {}, memo).order == FindMemoryOrder(b, {}).order);
+  CHECK(memo.known.size() == 1);
+}
+
 TEST_CASE("DownsetSearch: alone and in both directions, the smallest peak of all orders") {
   std::mt19937 random(5);
   for (int round = 0; round < 1500; ++round) {
