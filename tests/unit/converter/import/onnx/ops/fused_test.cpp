@@ -135,6 +135,13 @@ TEST_CASE("SimplifiedLayerNormalization: x over the root of its mean square, no 
       .Set("epsilon", 0.125F)
       .Output("y");
   CheckClose(Run(skip, {x}), wanted);
+
+  auto biased = ModelBuilder(17).Input("x", {2, 3}).Floats("g", {3}).Floats("b", {3}, {1, 2, 3});
+  biased.Floats("o", {2, 3}, {-1, -2, -3, -1, -2, -3});  // what the bias adds
+  Microsoft(biased.Node("SkipSimplifiedLayerNormalization", {"x", "o", "g", "b"}, {"y"}))
+      .Set("epsilon", 0.125F)
+      .Output("y");
+  CheckClose(Run(biased, {x}), wanted);
 }
 
 ModelBuilder Embedding(const Names& inputs, const std::string& output, int output_type) {
