@@ -1,8 +1,11 @@
 #include "converter/api/what_is_left.hpp"
 
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <random>
+#include <string>
+#include <string_view>
 
 #include "converter/driver/import_model.hpp"
 #include "converter/driver/refusal.hpp"
@@ -105,6 +108,24 @@ std::vector<Attempt> AttemptsOf(const Graph& graph, const ConvertOptions& option
   return attempts;
 }
 
+/// The bytes that the message of a refusal says are needed; 0 where it says something else.
+int64_t BytesNeeded(const std::string& message) {
+  constexpr std::string_view kBefore = "the model needs ";
+  return message.starts_with(kBefore) ? std::atoll(message.c_str() + kBefore.size()) : 0;
+}
+
+/// True if an attempt lacks the same memory, by nearly as much: constants do not become fewer
+/// because an image is smaller.
+bool HelpsNothing(const std::string& tried, const std::string& refused) {
+  constexpr int64_t kShares = 16;
+  const auto rest = [](const std::string& text) { return text.substr(text.find(" bytes") + 1); };
+  if (tried.find(" bytes") == std::string::npos || refused.find(" bytes") == std::string::npos) {
+    return tried == refused;
+  }
+  const int64_t before = BytesNeeded(refused);
+  return rest(tried) == rest(refused) && BytesNeeded(tried) >= before - before / kShares;
+}
+
 /// One line about an attempt; empty where the model does not allow it, or it changes nothing.
 std::string ResultOf(const Attempt& attempt, const Error& refused) {
   const auto conversion = Convert(attempt.options);
@@ -114,7 +135,7 @@ std::string ResultOf(const Attempt& attempt, const Error& refused) {
                        attempt.words, memory.arena_bytes, memory.space, memory.constants_bytes);
   }
   if (conversion.error().kind != ErrorKind::kDoesNotFit) return "";
-  if (conversion.error().message == refused.message) return "";
+  if (HelpsNothing(conversion.error().message, refused.message)) return "";
   std::string needs = conversion.error().message;
   for (const std::string& line : conversion.error().details) {
     if (line.starts_with("and the model needs")) needs += ", " + line;

@@ -37,9 +37,10 @@ class Fitter {
   Result<Fitted> Run() {
     TENON_RETURN_IF_ERROR(FindWays());
     const bool for_memory = options_.objective == Objective::kMemory;
-    if (!for_memory) {
-      TENON_ASSIGN_OR_RETURN(Fitted whole, ways_.front()->Whole());
-      TENON_RETURN_IF_ERROR(Offer(std::move(whole)).status());
+    if (!for_memory || one_unit_) {
+      TENON_ASSIGN_OR_RETURN(const Fitted whole, ways_.front()->Whole());
+      TENON_RETURN_IF_ERROR(CheckConstants(whole));
+      if (!for_memory) TENON_RETURN_IF_ERROR(Offer(whole).status());
     }
     if (!accepted_) TENON_RETURN_IF_ERROR(FindProof());
     if (!accepted_ || for_memory) TENON_RETURN_IF_ERROR(TryOtherCuts());
@@ -71,6 +72,21 @@ class Fitter {
     if (!ChooseKernels(mapped, cpu_options_.kernels).ok()) return {};  // pinned, or no kernel
     ways_.push_back(std::make_unique<OneUnitFitter>(graph_, cpu_options_, split_));
     return {};
+  }
+
+  /// Refuses at once a model whose constants alone are too many for a memory that holds nothing
+  /// else, if its arena is short too: no split makes constants fewer, so that looking for the
+  /// smallest arena would take long and help nobody.
+  Status CheckConstants(const Fitted& whole) const {
+    const MemorySpace& space = ConstantsSpace(board_);
+    if (&space == board_.ArenaSpace()) return {};
+    TENON_ASSIGN_OR_RETURN(const std::vector<SpaceNeed> needs, NeedsOf(whole.compiled, board_));
+    const int64_t constants = std::min(graph_.ConstantBytes(), NeedOf(needs, space.name).constants);
+    const SpaceNeed arena = NeedOf(needs, board_.ArenaSpace()->name);
+    if (constants <= space.usable_bytes() || arena.bytes() <= board_.ArenaSpace()->usable_bytes()) {
+      return {};
+    }
+    return RefusalOfConstants(constants, arena, board_);
   }
 
   /// Accepts the program if nothing that it needs is short. Else keeps what a refusal says of it.

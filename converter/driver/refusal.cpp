@@ -56,6 +56,13 @@ std::string PartsOf(const SpaceNeed& need) {
   return text;
 }
 
+int64_t UsableBytes(const MemorySpace& space) { return std::max<int64_t>(space.usable_bytes(), 0); }
+
+std::string TooFewBytes(int64_t needed, const MemorySpace& space) {
+  return fmt::format("the model needs {} bytes of '{}', {} are available", needed, space.name,
+                     UsableBytes(space));
+}
+
 }  // namespace
 
 Error RefusalOf(const std::vector<RefusedProgram>& programs, const Board& board,
@@ -67,9 +74,7 @@ Error RefusalOf(const std::vector<RefusedProgram>& programs, const Board& board,
   for (const SpaceNeed& need : program.needs) {
     const MemorySpace& space = *board.FindSpace(need.space);
     if (need.bytes() <= space.usable_bytes()) continue;
-    const std::string what =
-        fmt::format("the model needs {} bytes of '{}', {} are available", need.bytes(), need.space,
-                    std::max<int64_t>(space.usable_bytes(), 0));
+    const std::string what = TooFewBytes(need.bytes(), space);
     if (error.message.empty()) {
       error.message = what;
     } else {
@@ -102,6 +107,20 @@ Error RefusalOf(const std::vector<RefusedProgram>& programs, const Board& board,
   for (const ArenaBeside& beside : compiled.memory.beside) {
     error.details.push_back(fmt::format("with that limit the rest lies in '{}'", beside.space));
   }
+  return error;
+}
+
+Error RefusalOfConstants(int64_t constants, const SpaceNeed& arena, const Board& board) {
+  const MemorySpace& space = ConstantsSpace(board);
+  Error error{ErrorKind::kDoesNotFit, TooFewBytes(constants, space), {}};
+  error.details.push_back(
+      fmt::format("in '{}': constants, which no split makes fewer", space.name));
+  error.details.push_back(
+      fmt::format("at least --memory-limit {}={} is needed", space.name, constants));
+  error.details.push_back(
+      fmt::format("whole ops need {} bytes of '{}' too, {} are available; how few would do with "
+                  "everything split was not looked for",
+                  arena.bytes(), arena.space, UsableBytes(*board.ArenaSpace())));
   return error;
 }
 

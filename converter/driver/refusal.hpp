@@ -24,6 +24,12 @@ struct RefusedProgram {
 [[nodiscard]] Error RefusalOf(const std::vector<RefusedProgram>& programs, const Board& board,
                               bool split_allowed);
 
+/// Returns the error (kDoesNotFit) for a model of which the constants alone, at least `constants`
+/// bytes, are too many for their space. `arena`: what its whole ops need of the arena's space,
+/// which is too much as well.
+[[nodiscard]] Error RefusalOfConstants(int64_t constants, const SpaceNeed& arena,
+                                       const Board& board);
+
 /// Returns the limits that a line of such an error offers ("--memory-limit sram=4096"), by space.
 [[nodiscard]] std::map<std::string, int64_t> LimitsIn(const std::string& line);
 

@@ -185,6 +185,15 @@ def camera_net():
                       [onnx.tensor("w", [8, 3, 3, 3], weights)])
 
 
+def wide_camera_net():
+    """An image of 1 MB, and a layer of 5 MB of weights behind it."""
+    weights = [(i * 7919 % 1000 - 500) / 1000 for i in range(128 * 10240)]
+    nodes = [onnx.node("AveragePool", ["image"], ["a"], kernel_shape=[8, 8], strides=[8, 8]),
+             onnx.node("Flatten", ["a"], ["f"]), onnx.node("MatMul", ["f", "w"], ["y"])]
+    return onnx.model(nodes, [onnx.value("image", [1, 10, 256, 256])], [onnx.value("y", [1, 128])],
+                      [onnx.tensor("w", [10240, 128], weights)])
+
+
 class WhatIsLeft(cli_test.CliTest):
     def refused(self, model, *options):
         self.write("net.onnx", model)
@@ -208,6 +217,14 @@ class WhatIsLeft(cli_test.CliTest):
         offered = int(re.search(r"--memory-limit sram=(\d+)", text)[1])
         self.assertLess(offered, 524288)
         self.converts("--memory-limit", f"sram={offered}", "--memory-limit", "dtcm=0")
+
+    def test_constants_that_are_too_many_are_refused_without_a_search_for_a_smaller_arena(self):
+        text = self.refused(wide_camera_net())
+        self.assertRegex(text, r"the model needs 5\d{6} bytes of 'flash', 2097152 are available")
+        self.assertIn("with everything split was not looked for", text)
+        self.assertRegex(text, r"with --weights=int8 the model needs \d+ bytes of 'sram'")
+        self.assertNotIn("--input-format", text)  # an image of bytes leaves the constants as they are
+        self.assertNotIn("--shape", text)
 
     def test_an_image_that_does_not_fit_is_weighed_as_bytes_and_at_half_its_size(self):
         limits = ["--memory-limit", "sram=60K", "--memory-limit", "dtcm=0"]

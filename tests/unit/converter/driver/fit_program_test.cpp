@@ -194,6 +194,26 @@ output %y
   CHECK(refused.error().message.find("'flash'") != std::string::npos);
 }
 
+TEST_CASE("Program: of constants that are too many only they are told, whatever the arena needs") {
+  const Graph weights = Parsed(kSkip);
+  ConvertOptions options = OneCore(1);
+  options.board.FindSpace("flash")->bytes = 1000;
+  for (const Objective objective : {Objective::kLatency, Objective::kMemory}) {
+    options.compile.objective = objective;
+    const auto refused = ConvertGraph(weights, options);
+    REQUIRE_FALSE(refused.ok());
+    CHECK(refused.error().kind == ErrorKind::kDoesNotFit);
+    const int64_t constants = weights.ConstantBytes();
+    CHECK(refused.error().message ==
+          fmt::format("the model needs {} bytes of 'flash', 1000 are available", constants));
+    const std::string details = fmt::format("{}", fmt::join(refused.error().details, "\n"));
+    CHECK(details.find(fmt::format("at least --memory-limit flash={} is needed", constants)) !=
+          std::string::npos);
+    CHECK(details.find("with everything split was not looked for") != std::string::npos);
+    CHECK(details.find("the smallest limit") == std::string::npos);
+  }
+}
+
 TEST_CASE("Program: random graphs under a tight limit compute the same bits") {
   for (uint64_t seed = 1; seed <= 40; ++seed) {
     const Graph graph = test::RandomGraph(seed);
