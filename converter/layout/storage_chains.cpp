@@ -244,8 +244,8 @@ std::vector<Following> StorageChains::Useful(const std::vector<size_t>& storages
 Placement StorageChains::Place(const std::vector<size_t>& storages, const PlaceOptions& options,
                                const std::vector<Following>& following) {
   const Blocks blocks = BlocksOf(storages, following);
-  const Placement placement = memo_ == nullptr ? PlaceBuffers(blocks.buffers, options)
-                                               : memo_->Place(blocks.buffers, options);
+  Placement placement = memo_ == nullptr ? PlaceBuffers(blocks.buffers, options)
+                                         : memo_->Place(blocks.buffers, options);
   for (const size_t index : storages) {
     const size_t block = blocks.of_chain[first_of_chain_[index]];
     // What is written first may leave its source no time before: then that has no place of its own.
