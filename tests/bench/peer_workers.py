@@ -124,10 +124,14 @@ def litert_runner(path, threads):
     from ai_edge_litert.interpreter import Interpreter
     interpreter = Interpreter(path, num_threads=threads)  # with XNNPACK, its default delegate
     interpreter.allocate_tensors()
+    # A signature, where there is one, says what its inputs are called; a plan has them by that name.
+    signatures = list(interpreter._get_full_signature_list().values())
+    names = {index: name for name, index in signatures[0]["inputs"].items()} if signatures else {}
     inputs = {}
     for port in interpreter.get_input_details():
-        inputs[port["name"]] = noise(port["shape"], port["dtype"])
-        interpreter.set_tensor(port["index"], inputs[port["name"]])
+        name = names.get(port["index"], port["name"])
+        inputs[name] = noise(port["shape"], port["dtype"])
+        interpreter.set_tensor(port["index"], inputs[name])
     return Runner(interpreter.invoke, inputs,
                   lambda: [interpreter.get_tensor(port["index"])
                            for port in interpreter.get_output_details()])
