@@ -45,12 +45,12 @@ struct SplitExp {
   return p * r + 1.0F;
 }
 
-/// Returns 2^exponent for -126 <= exponent <= 127.
+/// Returns 2^exponent for -126 <= exponent <= 127, and infinity for 128.
 [[gnu::always_inline]] static inline Floats PowerOfTwo(Integers exponent) {
   return reinterpret_cast<Floats>((exponent + 127) << 23);
 }
 
-/// Returns values * 2^exponent for -126 <= exponent <= 127.
+/// Returns values * 2^exponent for -126 <= exponent <= 127; for 128 it may be infinity already.
 [[gnu::always_inline]] static inline Floats Scaled(Floats values, Exponents exponent) {
 #if TENON_F32_AVX512
   return _mm512_scalef_ps(values, exponent);
@@ -59,14 +59,18 @@ struct SplitExp {
 #endif
 }
 
-/// Returns exp(x) of |x| <= 87.
+/// Is where ExpOfModerate gives infinity: 1 / (1 + exp(kInfiniteExp)) is 0, and not the smallest
+/// number of a clamped argument, which times a large one would be large.
+constexpr float kInfiniteExp = 89.0F;
+
+/// Returns exp(x) of -87 <= x <= kInfiniteExp; infinity where it is 2^127.5 or more.
 [[gnu::always_inline]] static inline Floats ExpOfModerate(Floats x) {
   const SplitExp split = SplitOf(x);
   return Scaled(ExpOfRest(split.rest), split.exponent);
 }
 
 [[gnu::always_inline]] static inline Floats Sigmoid(Floats x) {
-  const Bounds<kLanes> moderate(-87.0F, 87.0F);
+  const Bounds<kLanes> moderate(-kInfiniteExp, 87.0F);
   return 1.0F / (1.0F + ExpOfModerate(-moderate.Clamp(x)));
 }
 
@@ -182,10 +186,10 @@ struct SplitExp {
   return x < lowest ? Floats{} : x * (n / (n + 2.0F));
 }
 
-/// x / (1 + exp(-x)). Below -87 it is no smaller than there, about -1e-36, so that minus infinity
+/// x / (1 + exp(-x)). It is raised to where the exponential is infinite, so that minus infinity
 /// needs no case of its own.
 [[gnu::always_inline]] static inline Floats Silu(Floats x) {
-  const Floats raised = AtLeast(x, -87.0F);
+  const Floats raised = AtLeast(x, -kInfiniteExp);
   return raised / (1.0F + ExpOfModerate(-AtMost(raised, 87.0F)));
 }
 
@@ -193,7 +197,7 @@ struct SplitExp {
 [[gnu::always_inline]] static inline Floats GeluTanh(Floats x) {
   const Floats raised = AtLeast(x, -10.2F);
   const Floats slope = raised * raised * (0.044715F * 1.59576912F) + 1.59576912F;
-  const Bounds<kLanes> moderate(-87.0F, 87.0F);
+  const Bounds<kLanes> moderate(-kInfiniteExp, 87.0F);
   return raised / (1.0F + ExpOfModerate(-moderate.Clamp(raised * slope)));
 }
 

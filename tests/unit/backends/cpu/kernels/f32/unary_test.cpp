@@ -81,7 +81,27 @@ TEST_CASE("Vector functions: extreme values, infinities and NaN as in the portab
   CheckAgainstPortable({0.0F,   -0.0F,  1e-30F, -1e-30F, 1e-40F, -2.9F,     3.1F,       -20.0F,
                         20.0F,  -86.0F, -87.5F, 88.5F,   -90.0F, 90.0F,     1e30F,      -1e30F,
                         -14.4F, -14.6F, -13.2F, 5.4F,    0.625F, kInfinity, -kInfinity, NAN,
-                        -1.0F,  0.5F,   0.8F,   -0.801F, 9.5F,   88.73F,    -103.0F});
+                        -1.0F,  0.5F,   0.8F,   -0.801F, 9.5F,   88.73F,    -103.0F,    3e38F,
+                        -3e38F, 1e19F,  -1e19F, -1e-40F, 1e-45F, -3.0F,     3.0F,       -88.4F});
+}
+
+TEST_CASE("Vector functions: what goes to 0 is small enough there for a product with its input") {
+  const std::vector<float> values = {-88.5F, -1e3F, -1e10F, -1e20F, -1e34F, -3e38F};
+  for (const f32::Routines* routines : f32::UsableRoutines()) {
+    CAPTURE(routines->name);
+    for (const UnaryFunction function : {UnaryFunction::kSigmoid, UnaryFunction::kExp}) {
+      const std::vector<float> result = Activated(*routines, function, values);
+      for (size_t i = 0; i < values.size(); ++i) {
+        CAPTURE(values[i]);
+        CHECK(std::abs(values[i] * result[i]) < 1e-35F);
+      }
+    }
+    for (const UnaryFunction function : {UnaryFunction::kSilu, UnaryFunction::kGelu,
+                                         UnaryFunction::kGeluTanh, UnaryFunction::kMish}) {
+      CAPTURE(static_cast<int>(function));
+      for (const float y : Activated(*routines, function, values)) CHECK(std::abs(y) < 1e-36F);
+    }
+  }
 }
 
 TEST_CASE("Vector functions: near the portable ones over their whole range") {
