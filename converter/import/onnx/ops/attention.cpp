@@ -71,8 +71,12 @@ Status FinishAttention(Lowering& node, Heads heads, const AttentionPlaces& place
     TENON_ASSIGN_OR_RETURN(heads.v, AfterPast(node, values, heads.v));
   }
   TENON_RETURN_IF_ERROR(EmitPresent(node, heads));
-  TENON_ASSIGN_OR_RETURN(const TensorId mask,
-                         ReadMask(node, heads, {places.mask, places.attention_bias}));
+  MaskPlaces masks;
+  masks.mask = places.mask;
+  masks.bias = places.attention_bias;
+  masks.past = int64_t{node.ShapeOf(heads.k)[2]} - node.ShapeOf(heads.q)[2];
+  masks.may_be_dummy = true;
+  TENON_ASSIGN_OR_RETURN(const TensorId mask, ReadMask(node, heads, masks));
   return EmitAttention(node, heads, mask);
 }
 
@@ -208,7 +212,7 @@ Result<Heads> ReadHeads(Lowering& node, int64_t count) {
   int64_t begin = 0;
   TENON_ASSIGN_OR_RETURN(heads.q, BiasedHeads(node, query, count, begin));
   const int32_t rank = node.ShapeOf(key).rank;
-  if (rank != 3 && node.HasInput(kBias)) return InputError("a bias goes with keys of rank 3 only");
+  if (rank == 5 && node.HasInput(kBias)) return InputError("a bias with packed keys is not known");
   if (!node.HasInput(kValue)) {
     if (rank != 5 || node.ShapeOf(key)[3] != 2) {
       return InputError("without values, its keys must be packed with them");
@@ -218,7 +222,7 @@ Result<Heads> ReadHeads(Lowering& node, int64_t count) {
     return heads;
   }
   TENON_ASSIGN_OR_RETURN(const TensorId value, node.Input(kValue));
-  if (rank == 4) {  // by head already
+  if (rank == 4) {  // by head already, the bias with them
     heads.k = key;
     heads.v = value;
     if (node.ShapeOf(value).rank != 4) return InputError("its keys have rank 4, its values do not");
@@ -239,35 +243,40 @@ Status LowerMultiHeadAttention(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(Heads heads, ReadHeads(node, node.Int("num_heads", 0)));
   const int32_t queries = node.ShapeOf(heads.q)[2];
   const int32_t keys = node.ShapeOf(heads.k)[2];
-  if (node.Flag("unidirectional", false) && queries != keys) {
+  if (node.Flag("unidirectional", false) && queries > 1 && queries < keys) {
     return InputError("unidirectional with {} queries and {} keys is not supported", queries, keys);
   }
+  MaskPlaces places;
+  places.past = queries == 1 ? keys - 1 : 0;
+  places.mask = kKeyMask;
+  places.bias = kAttentionBias;
+  places.may_be_negative = true;
   TensorId past_key = kNone;
   TensorId past_value = kNone;
   if (node.HasInput(kPastKey)) {
     TENON_ASSIGN_OR_RETURN(past_key, node.Input(kPastKey));
     TENON_ASSIGN_OR_RETURN(past_value, node.Input(kPastValue));
+    if (node.ShapeOf(past_key).rank == 4) places.past += node.ShapeOf(past_key)[2];
   }
   TENON_ASSIGN_OR_RETURN(heads.k, AfterPast(node, past_key, heads.k, kPresentKey));
   TENON_ASSIGN_OR_RETURN(heads.v, AfterPast(node, past_value, heads.v, kPresentValue));
-  TENON_ASSIGN_OR_RETURN(const TensorId mask, ReadMask(node, heads, {kKeyMask, kAttentionBias}));
+  TENON_ASSIGN_OR_RETURN(const TensorId mask, ReadMask(node, heads, places));
   return EmitAttention(node, heads, mask);
 }
 
-constexpr std::string_view kMaskLimits =
-    "mask of shape [B], [2 B], [B, T] or [B, S, T]; past of a fixed length";
+constexpr std::string_view kMaskLimits = "mask of up to three dimensions; past of a fixed length";
 
 constexpr std::string_view kMultiHeadLimits =
-    "mask of shape [B], [2 B], [B, T] or [B, S, T]; past of a fixed length; unidirectional with as "
-    "many keys as queries; a bias with keys of rank 3 or packed";
+    "mask of up to three dimensions; past of a fixed length; unidirectional not with several "
+    "queries and still more keys; no bias with packed keys";
 
 constexpr LoweringRow kRows[] = {
     {"Attention", LowerAttention, "com.microsoft", kMaskLimits},
     {"GroupQueryAttention", LowerGroupQueryAttention, "com.microsoft",
-     "total_sequence_length constant; no softcap, smooth_softmax, head_sink, quantised past"},
+     "total_sequence_length constant; no quantised past"},
     {"MultiHeadAttention", LowerMultiHeadAttention, "com.microsoft", kMultiHeadLimits},
     {"QAttention", LowerQAttention, "com.microsoft", kMaskLimits},
-    {"RotaryEmbedding", LowerRotaryEmbedding, "com.microsoft", "no packed batches; scale 1"},
+    {"RotaryEmbedding", LowerRotaryEmbedding, "com.microsoft", "no packed batches"},
 };
 
 }  // namespace

@@ -28,6 +28,16 @@ Result<TensorId> Filtered(Lowering& node, TensorId kept, DType dtype) {
   return Select(node, kept, zero, filter);
 }
 
+/// Says so if constant lengths are below 0.
+Status CheckLengths(Lowering& node, TensorId lengths) {
+  if (!node.graph().tensor(lengths).IsConstant()) return {};
+  TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> values, node.ConstantInts(lengths));
+  for (const int64_t value : values) {
+    if (value < 0) return InputError("its mask holds the length {}", value);
+  }
+  return {};
+}
+
 /// Keys before the end (exclusive) and, where there are two numbers a batch, from the start on.
 Result<TensorId> KeptByLength(Lowering& node, TensorId lengths, int64_t batches, int64_t keys) {
   const DType dtype = node.DTypeOf(lengths);
@@ -41,20 +51,30 @@ Result<TensorId> KeptByLength(Lowering& node, TensorId lengths, int64_t batches,
   };
   TENON_ASSIGN_OR_RETURN(const TensorId end, numbers(0));
   TENON_ASSIGN_OR_RETURN(const TensorId before, node.Binary(BinaryFunction::kLess, places, end));
-  if (count == batches) return before;
+  if (count != 2 * batches) return before;
   TENON_ASSIGN_OR_RETURN(const TensorId start, numbers(batches));
   TENON_ASSIGN_OR_RETURN(const TensorId after,
                          node.Binary(BinaryFunction::kGreaterOrEqual, places, start));
   return node.Binary(BinaryFunction::kAnd, before, after);
 }
 
-Result<TensorId> KeyMask(Lowering& node, TensorId mask, const Shape& scores) {
+/// Which keys a mask keeps, [B, 1, 1 or S, T]; kNone: all.
+Result<TensorId> KeyMask(Lowering& node, const MaskPlaces& places, const Shape& scores) {
+  TENON_ASSIGN_OR_RETURN(const TensorId mask, node.Input(places.mask));
   const Shape shape = node.ShapeOf(mask);
   const int64_t batches = scores[0];
   const int64_t keys = scores[3];
   const DType dtype = node.DTypeOf(mask);
-  if (shape.rank == 1 && (shape[0] == batches || shape[0] == 2 * batches)) {
+  // Behind the lengths of [3 B + 2] stands where sequences begin among all words, which says
+  // nothing more.
+  if (shape.rank == 1 &&
+      (shape[0] == batches || shape[0] == 2 * batches || shape[0] == 3 * batches + 2)) {
+    if (!places.may_be_negative) TENON_RETURN_IF_ERROR(CheckLengths(node, mask));
     return KeptByLength(node, mask, batches, keys);
+  }
+  if (places.may_be_dummy && shape.rank == 2 && shape[1] == 1 &&
+      (shape[0] == 1 || shape[0] == batches)) {
+    return kNone;
   }
   const bool by_key = shape.rank == 2 && shape[0] == batches && shape[1] == keys;
   const bool by_query =
@@ -69,9 +89,10 @@ Result<TensorId> KeyMask(Lowering& node, TensorId mask, const Shape& scores) {
   return node.Binary(BinaryFunction::kGreater, four, zero);
 }
 
-/// A constant [S, T]: a query sees the keys up to its own. What it does not see counts less than a
-/// key that a mask hides, so that a query whose keys are all masked still has its own ones.
-Result<TensorId> CausalMask(Lowering& node, const Shape& scores, DType dtype) {
+/// A constant [S, T]: a query sees the keys up to its own, which stands behind `past` others. What
+/// it does not see counts less than a key that a mask hides, so that a query whose keys are all
+/// masked still has its own ones.
+Result<TensorId> CausalMask(Lowering& node, const Shape& scores, int64_t past, DType dtype) {
   const int64_t queries = scores[2];
   const int64_t keys = scores[3];
   TENON_ASSIGN_OR_RETURN(const Shape shape, ShapeFromDims({queries, keys}));
@@ -79,7 +100,7 @@ Result<TensorId> CausalMask(Lowering& node, const Shape& scores, DType dtype) {
   std::vector<double> values(static_cast<size_t>(queries * keys), 0.0);
   const double filter = dtype == DType::kF16 ? -kMostF16 : std::numeric_limits<float>::lowest();
   for (int64_t i = 0; i < queries; ++i) {
-    for (int64_t j = std::max<int64_t>(0, keys - queries + i + 1); j < keys; ++j) {
+    for (int64_t j = past + i + 1; j < keys; ++j) {
       values[static_cast<size_t>(i * keys + j)] = filter;
     }
   }
@@ -133,14 +154,15 @@ Result<TensorId> ReadMask(Lowering& node, const Heads& heads, const MaskPlaces& 
   scores[3] = node.ShapeOf(heads.k)[2];
   std::vector<TensorId> terms;
   if (node.Flag("unidirectional", false)) {
-    TENON_ASSIGN_OR_RETURN(const TensorId causal, CausalMask(node, scores, dtype));
+    TENON_ASSIGN_OR_RETURN(const TensorId causal, CausalMask(node, scores, places.past, dtype));
     terms.push_back(causal);
   }
   if (places.mask != kNone && node.HasInput(places.mask)) {
-    TENON_ASSIGN_OR_RETURN(const TensorId mask, node.Input(places.mask));
-    TENON_ASSIGN_OR_RETURN(const TensorId kept, KeyMask(node, mask, scores));
-    TENON_ASSIGN_OR_RETURN(const TensorId filtered, Filtered(node, kept, dtype));
-    terms.push_back(filtered);
+    TENON_ASSIGN_OR_RETURN(const TensorId kept, KeyMask(node, places, scores));
+    if (kept != kNone) {
+      TENON_ASSIGN_OR_RETURN(const TensorId filtered, Filtered(node, kept, dtype));
+      terms.push_back(filtered);
+    }
   }
   if (places.bias != kNone && node.HasInput(places.bias)) {
     TENON_ASSIGN_OR_RETURN(const TensorId bias, node.Input(places.bias));
@@ -158,7 +180,48 @@ Result<TensorId> ReadMask(Lowering& node, const Heads& heads, const MaskPlaces& 
   return sum;
 }
 
-Result<TensorId> AttentionByHead(Lowering& node, const Heads& heads, TensorId mask) {
+Result<SeenMask> TakeApart(Lowering& node, TensorId mask) {
+  const Shape shape = node.ShapeOf(mask);
+  const DType dtype = node.DTypeOf(mask);
+  constexpr double kHidden = -std::numeric_limits<double>::infinity();
+  if (node.graph().tensor(mask).IsConstant()) {
+    TENON_ASSIGN_OR_RETURN(const std::vector<double> values, node.ConstantDoubles(mask));
+    bool all_see = true;
+    for (auto row = values.begin(); row != values.end(); row += shape[shape.rank - 1]) {
+      all_see = all_see && std::any_of(row, row + shape[shape.rank - 1],
+                                       [](double value) { return value != kHidden; });
+    }
+    if (all_see) return SeenMask{mask, kNone};
+  }
+  SeenMask seen;
+  TENON_ASSIGN_OR_RETURN(const TensorId hidden, node.Scalar("hidden", dtype, kHidden));
+  TENON_ASSIGN_OR_RETURN(const TensorId zero, node.Scalar("zero", dtype, 0));
+  TENON_ASSIGN_OR_RETURN(const TensorId largest,
+                         node.Reduce(ReduceFunction::kMax, mask, {shape.rank - 1}, true));
+  TENON_ASSIGN_OR_RETURN(seen.blind, node.Binary(BinaryFunction::kEqual, largest, hidden));
+  TENON_ASSIGN_OR_RETURN(seen.mask, Select(node, seen.blind, zero, mask));
+  return seen;
+}
+
+Result<TensorId> ZeroWhereBlind(Lowering& node, const SeenMask& mask, TensorId y) {
+  if (mask.blind == kNone) return y;
+  TENON_ASSIGN_OR_RETURN(const TensorId zero, node.Scalar("zero", node.DTypeOf(y), 0));
+  return Select(node, mask.blind, zero, y);
+}
+
+Result<TensorId> ForGroups(Lowering& node, TensorId mask, int64_t heads, int64_t shared) {
+  const Shape shape = node.ShapeOf(mask);
+  if (shape[1] == heads && heads != 1) {
+    return node.Reshape(mask, {shape[0], heads / shared, shared * shape[2], shape[3]});
+  }
+  if (shape[2] == 1 || shared == 1) return mask;
+  ConcatAttributes concat;
+  concat.axis = 2;
+  return node.Emit(OpKind::kConcat, std::vector<TensorId>(static_cast<size_t>(shared), mask),
+                   Attributes(concat));
+}
+
+Result<TensorId> Scores(Lowering& node, const Heads& heads) {
   const Shape q = node.ShapeOf(heads.q);
   const Shape k = node.ShapeOf(heads.k);
   const Shape v = node.ShapeOf(heads.v);
@@ -173,16 +236,34 @@ Result<TensorId> AttentionByHead(Lowering& node, const Heads& heads, TensorId ma
   transposed.transpose_b = 1;
   TENON_ASSIGN_OR_RETURN(TensorId scores,
                          node.Emit(OpKind::kMatMul, {heads.q, heads.k}, Attributes(transposed)));
+  const float cap = node.Float("softcap", 0.0F);
+  if (cap == 0.0F) return Scaled(node, scores, scale);
+  TENON_ASSIGN_OR_RETURN(scores, Scaled(node, scores, double{scale} / double{cap}));
+  TENON_ASSIGN_OR_RETURN(scores, node.Unary(scores, {UnaryFunction::kTanh, 0.0F, 0.0F}));
+  return Scaled(node, scores, cap);
+}
+
+Result<TensorId> Shares(Lowering& node, TensorId scores, TensorId mask, TensorId sink) {
   const Shape shape = node.ShapeOf(scores);
-  TENON_ASSIGN_OR_RETURN(scores, Scaled(node, scores, scale));
   if (mask != kNone) {
     TENON_ASSIGN_OR_RETURN(scores, node.Binary(BinaryFunction::kAdd, scores, mask));
     if (node.ShapeOf(scores) != shape) return InputError("its mask is larger than its scores");
+  }
+  if (sink != kNone) {
+    ConcatAttributes concat;
+    concat.axis = 3;
+    TENON_ASSIGN_OR_RETURN(scores, node.Emit(OpKind::kConcat, {scores, sink}, Attributes(concat)));
   }
   SoftmaxAttributes softmax;
   softmax.axis = 3;
   TENON_ASSIGN_OR_RETURN(const TensorId shares,
                          node.Emit(OpKind::kSoftmax, {scores}, Attributes(softmax)));
+  return sink == kNone ? shares : LastPart(node, shares, 0, shape[3]);
+}
+
+Result<TensorId> AttentionByHead(Lowering& node, const Heads& heads, TensorId mask, TensorId sink) {
+  TENON_ASSIGN_OR_RETURN(const TensorId scores, Scores(node, heads));
+  TENON_ASSIGN_OR_RETURN(const TensorId shares, Shares(node, scores, mask, sink));
   return node.Emit(OpKind::kMatMul, {shares, heads.v}, Attributes(MatMulAttributes()));
 }
 

@@ -19,8 +19,19 @@ struct Heads {
 
 /// Which of a node's inputs say who looks at whom. kNone: there is none.
 struct MaskPlaces {
-  int mask = kNone;  ///< lengths [B], or ends and starts [2 B]; 0 or 1 in [B, T] or [B, S, T]
-  int bias = kNone;  ///< [B or 1, heads or 1, S, T]
+  /// Lengths [B], also with more behind them [3 B + 2], or ends and starts [2 B]; 0 or 1 in [B, T]
+  /// or [B, S, T].
+  int mask = kNone;
+  int bias = kNone;              ///< [B or 1, heads or 1, S, T]
+  int64_t past = 0;              ///< keys that stand before that of the first query
+  bool may_be_dummy = false;     ///< a mask [B, 1] or [1, 1] hides nothing
+  bool may_be_negative = false;  ///< lengths: below 0 they are 0
+};
+
+/// A mask that hides no query's every key, and for which queries it would have done so.
+struct SeenMask {
+  TensorId mask = kNone;
+  TensorId blind = kNone;  ///< bool [.., S, 1]; kNone: every query sees a key
 };
 
 /// Refuses a node that has one of these inputs: places and names.
@@ -42,9 +53,29 @@ struct MaskPlaces {
 [[nodiscard]] Result<TensorId> ReadMask(Lowering& node, const Heads& heads,
                                         const MaskPlaces& places);
 
-/// softmax(scale q k' + mask) v, [B, heads, S, size]. The scale is the node's attribute, or
-/// 1 / sqrt(size).
-[[nodiscard]] Result<TensorId> AttentionByHead(Lowering& node, const Heads& heads, TensorId mask);
+/// Takes apart a mask that is minus infinity where a key is hidden.
+[[nodiscard]] Result<SeenMask> TakeApart(Lowering& node, TensorId mask);
+
+/// y [B, heads, S, size], or 0 for queries that see no key.
+[[nodiscard]] Result<TensorId> ZeroWhereBlind(Lowering& node, const SeenMask& mask, TensorId y);
+
+/// A tensor [B or 1, heads or 1, S, T or 1] for queries of which `shared` heads, those that share
+/// keys, stand behind each other as more queries of one head.
+[[nodiscard]] Result<TensorId> ForGroups(Lowering& node, TensorId mask, int64_t heads,
+                                         int64_t shared);
+
+/// The scores of AttentionByHead before the mask, [B, heads, S, T]: scale q k', soft-capped as the
+/// node's attribute softcap asks. The scale is the node's attribute, or 1 / sqrt(size).
+[[nodiscard]] Result<TensorId> Scores(Lowering& node, const Heads& heads);
+
+/// softmax(scores + mask). `sink` [B, heads, S, 1], if it is there, is one more score of each
+/// query, for a key without a value.
+[[nodiscard]] Result<TensorId> Shares(Lowering& node, TensorId scores, TensorId mask,
+                                      TensorId sink = kNone);
+
+/// softmax(scale q k' + mask) v, [B, heads, S, size], by Scores and Shares.
+[[nodiscard]] Result<TensorId> AttentionByHead(Lowering& node, const Heads& heads, TensorId mask,
+                                               TensorId sink = kNone);
 
 /// [B, heads, L, size] as [B, L, heads * size], the node's first output.
 [[nodiscard]] Status JoinHeads(Lowering& node, TensorId x);

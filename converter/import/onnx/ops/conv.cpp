@@ -1,4 +1,4 @@
-// Conv; of com.microsoft FusedConv and NhwcConv.
+// Conv; of com.microsoft FusedConv, and NhwcConv and NhwcFusedConv, whose channels come last.
 #include "converter/import/onnx/ops/ops.hpp"
 #include "converter/import/onnx/ops/volume.hpp"
 #include "converter/import/onnx/ops/window.hpp"
@@ -6,29 +6,21 @@
 namespace tenon::converter {
 namespace {
 
-Status LowerConv(Lowering& node) {
-  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
-  TENON_ASSIGN_OR_RETURN(const TensorId w, node.Input(1));
-  return EmitConv(node, x, w, 0).status();
-}
-
-// An image whose channels come last; the weights are those of Conv.
-Status LowerNhwcConv(Lowering& node) {
+/// Conv, plus input 3, then an activation. With `channels_last`, x, input 3 and the result have
+/// their channels behind the image; the weights are those of Conv.
+Status EmitFusedConv(Lowering& node, bool channels_last) {
+  constexpr int kAddend = 3;
   TENON_ASSIGN_OR_RETURN(TensorId x, node.Input(0));
   TENON_ASSIGN_OR_RETURN(const TensorId w, node.Input(1));
-  if (node.ShapeOf(x).rank != 4) return InputError("its input must have four dimensions");
-  TENON_ASSIGN_OR_RETURN(x, node.Transpose(x, {0, 3, 1, 2}));
-  TENON_ASSIGN_OR_RETURN(const TensorId y, EmitConv(node, x, w));
-  return node.Transpose(y, {0, 2, 3, 1}, 0).status();
-}
-
-// Conv, plus input 3, then an activation.
-Status LowerFusedConv(Lowering& node) {
-  constexpr int kAddend = 3;
-  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
-  TENON_ASSIGN_OR_RETURN(const TensorId w, node.Input(1));
   TENON_ASSIGN_OR_RETURN(const UnaryAttributes activation, ReadActivation(node));
+  if (channels_last) {
+    if (node.ShapeOf(x).rank != 4) return InputError("its input must have four dimensions");
+    TENON_ASSIGN_OR_RETURN(x, node.Transpose(x, {0, 3, 1, 2}));
+  }
   TENON_ASSIGN_OR_RETURN(TensorId y, EmitConv(node, x, w));
+  if (channels_last) {
+    TENON_ASSIGN_OR_RETURN(y, node.Transpose(y, {0, 2, 3, 1}));
+  }
   if (node.HasInput(kAddend)) {
     TENON_ASSIGN_OR_RETURN(const TensorId addend, node.Input(kAddend));
     if (node.ShapeOf(addend) != node.ShapeOf(y)) {
@@ -39,10 +31,23 @@ Status LowerFusedConv(Lowering& node) {
   return node.Unary(y, activation, 0).status();
 }
 
+Status LowerConv(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(const TensorId w, node.Input(1));
+  return EmitConv(node, x, w, 0).status();
+}
+
+Status LowerFusedConv(Lowering& node) { return EmitFusedConv(node, false); }
+
+Status LowerNhwcConv(Lowering& node) { return EmitFusedConv(node, true); }
+
+constexpr std::string_view kImageLimits = "f32 and f16, two spatial dimensions";
+
 constexpr LoweringRow kRows[] = {
     {"Conv", LowerConv, {}, kProductLimits},
     {"FusedConv", LowerFusedConv, "com.microsoft", kProductLimits},
-    {"NhwcConv", LowerNhwcConv, "com.microsoft", "f32 and f16, two spatial dimensions"},
+    {"NhwcConv", LowerNhwcConv, "com.microsoft", kImageLimits},
+    {"NhwcFusedConv", LowerNhwcConv, "com.microsoft", kImageLimits},
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Normalisations that ONNX Runtime's optimiser puts together: of com.microsoft, and, without a
-// domain, SimplifiedLayerNormalization.
+// domain, SimplifiedLayerNormalization, which ONNX has as RMSNormalization since operator set 23.
 #include "converter/import/import_graph.hpp"
 #include "converter/import/onnx/ops/indexing.hpp"
 #include "converter/import/onnx/ops/normalised.hpp"
@@ -29,8 +29,15 @@ Status EmitNorm(Lowering& node, TensorId x, int32_t axis, double epsilon, bool a
                          around_zero ? StatisticsAroundZero(node, stashed, axes, epsilon)
                                      : Statistics(node, stashed, axes, epsilon));
   if (places.mean != kNone && node.OutputUsed(places.mean)) {
-    if (parts.mean == kNone) return InputError("its output 'mean' is not supported");
-    node.Alias(places.mean, parts.mean);
+    if (parts.mean != kNone) {
+      node.Alias(places.mean, parts.mean);
+    } else {  // 0 is taken for it
+      const Shape shape = node.ShapeOf(parts.deviation);
+      TENON_RETURN_IF_ERROR(node.ConstantOutput(
+          places.mean,
+          TensorData{DType::kF32, shape,
+                     std::vector<std::byte>(static_cast<size_t>(shape.Elements()) * 4)}));
+    }
   }
   if (places.inverse != kNone && node.OutputUsed(places.inverse)) {
     TENON_RETURN_IF_ERROR(
@@ -222,6 +229,7 @@ Status LowerGroupNorm(Lowering& node) {
 constexpr LoweringRow kRows[] = {
     {"EmbedLayerNormalization", LowerEmbed, "com.microsoft"},
     {"GroupNorm", LowerGroupNorm, "com.microsoft"},
+    {"RMSNormalization", LowerSimplified},
     {"SimplifiedLayerNormalization", LowerSimplified},
     {"SkipGroupNorm", LowerGroupNorm, "com.microsoft", "channels_last 1"},
     {"SkipLayerNormalization", LowerSkip, "com.microsoft"},

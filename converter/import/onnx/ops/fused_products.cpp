@@ -136,6 +136,27 @@ Result<std::vector<double>> ZeroPoints(Lowering& node, const Blocks& blocks) {
   return unpacked;
 }
 
+/// The block of a row that the scale of each of its numbers comes from: its own, or that of g_idx.
+Result<std::vector<int64_t>> ScaleBlocks(Lowering& node, const Blocks& blocks) {
+  constexpr int kGroups = 4;
+  std::vector<int64_t> groups(static_cast<size_t>(blocks.columns));
+  if (!node.HasInput(kGroups)) {
+    for (size_t k = 0; k < groups.size(); ++k) groups[k] = static_cast<int64_t>(k) / blocks.size;
+    return groups;
+  }
+  TENON_ASSIGN_OR_RETURN(const TensorId given, node.Input(kGroups));
+  TENON_ASSIGN_OR_RETURN(std::vector<int64_t> values, node.ConstantInts(given));
+  if (values.size() < groups.size()) {
+    return InputError("its g_idx holds {} numbers, {} are wanted", values.size(), groups.size());
+  }
+  values.resize(groups.size());  // it may go on to the end of the last block
+  for (const int64_t value : values) {
+    if (value >= 0 && value < blocks.count) continue;
+    return InputError("its g_idx holds {}, but a row has {} blocks", value, blocks.count);
+  }
+  return values;
+}
+
 /// The weights [N, K] as floats.
 Result<TensorId> BlockWeights(Lowering& node, const Blocks& blocks, DType dtype) {
   TENON_RETURN_IF_ERROR(node.CheckRoomFor(blocks.rows * blocks.count * blocks.size));
@@ -145,6 +166,7 @@ Result<TensorId> BlockWeights(Lowering& node, const Blocks& blocks, DType dtype)
   TENON_ASSIGN_OR_RETURN(const std::vector<double> bytes, node.ConstantDoubles(packed));
   TENON_ASSIGN_OR_RETURN(const std::vector<double> scales, node.ConstantDoubles(given));
   TENON_ASSIGN_OR_RETURN(const std::vector<double> zeros, ZeroPoints(node, blocks));
+  TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> groups, ScaleBlocks(node, blocks));
   const int64_t all = blocks.rows * blocks.count;
   if (static_cast<int64_t>(bytes.size()) != all * blocks.size * blocks.bits / 8 ||
       static_cast<int64_t>(scales.size()) != all) {
@@ -154,10 +176,11 @@ Result<TensorId> BlockWeights(Lowering& node, const Blocks& blocks, DType dtype)
   std::vector<double> weights(static_cast<size_t>(blocks.rows * blocks.columns));
   for (int64_t n = 0; n < blocks.rows; ++n) {
     for (int64_t k = 0; k < blocks.columns; ++k) {
-      const int64_t block = n * blocks.count + k / blocks.size;
-      const double number = Unpacked(bytes, block * blocks.size + k % blocks.size, blocks.bits);
+      // The last block of a row is whole, whatever K is.
+      const double number = Unpacked(bytes, n * blocks.count * blocks.size + k, blocks.bits);
+      const auto block = static_cast<size_t>(n * blocks.count + groups[static_cast<size_t>(k)]);
       weights[static_cast<size_t>(n * blocks.columns + k)] =
-          (number - zeros[static_cast<size_t>(block)]) * scales[static_cast<size_t>(block)];
+          (number - zeros[block]) * scales[block];
     }
   }
   TENON_ASSIGN_OR_RETURN(const Shape shape, ShapeFromDims({blocks.rows, blocks.columns}));
@@ -166,10 +189,9 @@ Result<TensorId> BlockWeights(Lowering& node, const Blocks& blocks, DType dtype)
 
 // The weights are floats from here on: what is saved is the file's size, not the plan's.
 Status LowerMatMulNBits(Lowering& node) {
-  enum : int { kGroups = 4, kBias = 5 };
+  constexpr int kBias = 5;
   node.Ignore({"accuracy_level"});
   if (node.Int("weight_prepacked", 0) != 0) return InputError("weight_prepacked is not supported");
-  if (node.HasInput(kGroups)) return InputError("its input g_idx is not supported");
   TENON_ASSIGN_OR_RETURN(const TensorId a, node.Input(0));
   TENON_ASSIGN_OR_RETURN(const Blocks blocks, ReadBlocks(node));
   TENON_ASSIGN_OR_RETURN(const TensorId b, BlockWeights(node, blocks, node.DTypeOf(a)));
@@ -190,7 +212,7 @@ constexpr LoweringRow kRows[] = {
     {"FusedMatMulActivation", LowerFusedMatMulActivation, "com.microsoft", kProductLimits},
     {"GemmFastGelu", LowerGemmFastGelu, "com.microsoft", kProductLimits},
     {"MatMulNBits", LowerMatMulNBits, "com.microsoft",
-     "weights of 2, 4 or 8 bits, constant, floats in the plan; no g_idx"},
+     "weights of 2, 4 or 8 bits, constant, floats in the plan"},
     {"TransposeMatMul", LowerFusedMatMul, "com.microsoft", kProductLimits},
 };
 

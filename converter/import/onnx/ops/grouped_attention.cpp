@@ -23,13 +23,15 @@ enum GroupedInput : int {
   kCos,
   kSin,
   kPositions,
-  kBias
+  kBias,
+  kSink  ///< [heads]
 };
 
 /// Where the new words stand.
 struct Places {
   int64_t words = 0;      ///< new ones
   int64_t buffer = 0;     ///< words that past keys have room for
+  int64_t total = 0;      ///< words of the longest batch
   int64_t keys = 0;       ///< words that present keys have room for
   TensorId past = kNone;  ///< [B]: words that went before; kNone: none
 };
@@ -60,6 +62,21 @@ Result<Heads> ReadHeads(Lowering& node, int64_t heads, int64_t groups) {
   return result;
 }
 
+/// Says so if a constant place of a batch's last word is not from `least` on among those of the
+/// keys.
+Status CheckLastPlaces(Lowering& node, const Places& places, int64_t least) {
+  if (!node.HasInput(kLastPlaces)) return {};
+  TENON_ASSIGN_OR_RETURN(const TensorId last, node.Input(kLastPlaces));
+  if (!node.graph().tensor(last).IsConstant()) return {};
+  TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> values, node.ConstantInts(last));
+  for (const int64_t value : values) {
+    if (value >= least && value < places.keys) continue;
+    return InputError("its seqlens_k holds {}, {} to {} are possible", value, least,
+                      places.keys - 1);
+  }
+  return {};
+}
+
 /// How long what went before is. A prompt has no past, whatever the buffer holds.
 Result<Places> ReadPlaces(Lowering& node, const Shape& q) {
   Places places;
@@ -70,16 +87,22 @@ Result<Places> ReadPlaces(Lowering& node, const Shape& q) {
     if (shape.rank != 4) return InputError("its past_key has {} dimensions, not 4", shape.rank);
     places.buffer = shape[2];
   }
-  places.keys = places.words;
-  if (places.buffer == 0) return places;
+  places.total = places.keys = places.words;
+  if (places.buffer == 0) {
+    TENON_RETURN_IF_ERROR(CheckLastPlaces(node, places, 0));
+    return places;
+  }
   TENON_ASSIGN_OR_RETURN(const TensorId given, node.Input(kTotal));
   TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> total, node.ConstantInts(given));
   if (total.size() != 1 || total[0] < places.words || total[0] > places.buffer + places.words) {
     return InputError("its total_sequence_length does not fit {} new words and {} before them",
                       places.words, places.buffer);
   }
+  places.total = total[0];
   places.keys = std::max(places.buffer, total[0]);
-  if (total[0] == places.words) return places;
+  const bool is_prompt = total[0] == places.words;
+  TENON_RETURN_IF_ERROR(CheckLastPlaces(node, places, is_prompt ? 0 : places.words - 1));
+  if (is_prompt) return places;
   TENON_ASSIGN_OR_RETURN(const TensorId last, node.Input(kLastPlaces));
   TENON_ASSIGN_OR_RETURN(TensorId past, node.Cast(last, DType::kI64));
   TENON_ASSIGN_OR_RETURN(past, node.Reshape(past, {q[0]}));
@@ -139,6 +162,7 @@ Status Rotate(Lowering& node, const Places& places, Heads& heads) {
   TensorId positions = kNone;
   if (node.HasInput(kPositions)) {
     TENON_ASSIGN_OR_RETURN(positions, node.Input(kPositions));
+    TENON_ASSIGN_OR_RETURN(positions, CheckedPositions(node, positions));
   } else {
     TENON_ASSIGN_OR_RETURN(const TensorId words, Iota(node, DType::kI64, places.words, 1, 2));
     TENON_ASSIGN_OR_RETURN(TensorId before, PastColumn(node, places));
@@ -157,8 +181,9 @@ Status Rotate(Lowering& node, const Places& places, Heads& heads) {
   return {};
 }
 
-/// A query sees the keys up to its own, of a window only so many; [B or 1, 1, words, keys].
-Result<TensorId> PlaceMask(Lowering& node, const Places& places, DType dtype) {
+/// Whether a query sees a key: those up to its own, of a window only so many; [B or 1, 1, words,
+/// keys].
+Result<TensorId> SeenKeys(Lowering& node, const Places& places) {
   using F = BinaryFunction;
   TENON_ASSIGN_OR_RETURN(const TensorId keys, Iota(node, DType::kI64, places.keys, 3, 4));
   TENON_ASSIGN_OR_RETURN(const TensorId words, Iota(node, DType::kI64, places.words, 2, 4));
@@ -173,34 +198,71 @@ Result<TensorId> PlaceMask(Lowering& node, const Places& places, DType dtype) {
     TENON_ASSIGN_OR_RETURN(const TensorId near, node.Binary(F::kGreater, keys, first));
     TENON_ASSIGN_OR_RETURN(seen, node.Binary(F::kAnd, seen, near));
   }
-  constexpr double kMostF16 = 65504;
-  const double lowest = dtype == DType::kF16 ? -kMostF16 : std::numeric_limits<float>::lowest();
-  TENON_ASSIGN_OR_RETURN(const TensorId zero, node.Scalar("zero", dtype, 0));
-  TENON_ASSIGN_OR_RETURN(const TensorId hidden, node.Scalar("hidden", dtype, lowest));
-  return Select(node, seen, zero, hidden);
+  return seen;
 }
 
-/// A mask [B or 1, heads or 1, words, keys] for queries of which `shared` heads stand behind each
-/// other.
-Result<TensorId> ForGroups(Lowering& node, TensorId mask, int64_t heads, int64_t shared) {
-  const Shape shape = node.ShapeOf(mask);
-  if (shape[1] == heads && heads != 1) {
-    return node.Reshape(mask, {shape[0], heads / shared, shared * shape[2], shape[3]});
+/// The input attention_bias, [B or 1, heads or 1, words, keys]: what follows its last key is 0.
+Result<TensorId> ReadBias(Lowering& node, const Places& places) {
+  TENON_ASSIGN_OR_RETURN(const TensorId bias, node.Input(kBias));
+  Shape shape = node.ShapeOf(bias);
+  if (shape.rank != 4 || (shape[3] != places.total && shape[3] != places.keys)) {
+    return InputError("its attention_bias has shape {}, [B or 1, heads or 1, {}, {}] is wanted",
+                      fmt::join(DimsOf(shape), "x"), places.words, places.total);
   }
-  if (shape[2] == 1 || shared == 1) return mask;
+  if (shape[3] == places.keys) return bias;
+  shape[3] = static_cast<int32_t>(places.keys - places.total);
+  TENON_RETURN_IF_ERROR(node.CheckRoomFor(shape.Elements()));
+  const std::vector<double> zeros(static_cast<size_t>(shape.Elements()));
+  TENON_ASSIGN_OR_RETURN(const TensorId rest,
+                         node.Constant("rest", node.DTypeOf(bias), shape, zeros));
   ConcatAttributes concat;
-  concat.axis = 2;
-  return node.Emit(OpKind::kConcat, std::vector<TensorId>(static_cast<size_t>(shared), mask),
-                   Attributes(concat));
+  concat.axis = 3;
+  return node.Emit(OpKind::kConcat, {bias, rest}, Attributes(concat));
+}
+
+/// What is added to scores. Without a bias every query sees a key, and what is hidden need not be
+/// infinity.
+Result<SeenMask> ReadMask(Lowering& node, const Places& places, DType dtype) {
+  TENON_ASSIGN_OR_RETURN(const TensorId seen, SeenKeys(node, places));
+  if (!node.HasInput(kBias)) {
+    constexpr double kMostF16 = 65504;
+    const double lowest = dtype == DType::kF16 ? -kMostF16 : std::numeric_limits<float>::lowest();
+    TENON_ASSIGN_OR_RETURN(const TensorId zero, node.Scalar("zero", dtype, 0));
+    TENON_ASSIGN_OR_RETURN(const TensorId hidden, node.Scalar("hidden", dtype, lowest));
+    TENON_ASSIGN_OR_RETURN(const TensorId mask, Select(node, seen, zero, hidden));
+    return SeenMask{mask, kNone};
+  }
+  TENON_ASSIGN_OR_RETURN(const TensorId bias, ReadBias(node, places));
+  TENON_ASSIGN_OR_RETURN(const TensorId hidden,
+                         node.Scalar("hidden", dtype, -std::numeric_limits<double>::infinity()));
+  TENON_ASSIGN_OR_RETURN(const TensorId mask, Select(node, seen, bias, hidden));
+  return TakeApart(node, mask);
+}
+
+/// One more score for each query, [B, groups, shared * words, 1], of the input head_sink or the
+/// attribute smooth_softmax; kNone: none.
+Result<TensorId> ReadSink(Lowering& node, TensorId queries, int64_t shared) {
+  const Shape q = node.ShapeOf(queries);
+  const bool smooth = node.Int("smooth_softmax", 0) == 1;
+  TensorId sink = kNone;
+  if (node.HasInput(kSink)) {
+    TENON_ASSIGN_OR_RETURN(sink, node.Input(kSink));
+    if (node.ShapeOf(sink) != Shape({q[1]})) return InputError("its head_sink has a wrong shape");
+    TENON_ASSIGN_OR_RETURN(sink, node.Reshape(sink, {1, q[1], 1, 1}));
+  } else if (smooth) {
+    TENON_ASSIGN_OR_RETURN(
+        sink, node.Constant("sink", node.DTypeOf(queries), Shape({1, 1, 1, 1}), {0.0}));
+  } else {
+    return kNone;
+  }
+  TENON_ASSIGN_OR_RETURN(sink, node.Expand(sink, Shape({q[0], q[1], q[2], 1})));
+  return node.Reshape(sink, {q[0], q[1] / shared, shared * q[2], 1});
 }
 
 }  // namespace
 
 Status LowerGroupQueryAttention(Lowering& node) {
-  TENON_RETURN_IF_ERROR(RefuseInputs(node, {{kBias + 1, "head_sink"}}));
   TENON_RETURN_IF_ERROR(RefuseFlags(node, {"qk_output"}));
-  if (node.Int("smooth_softmax", 0) == 1) return InputError("smooth_softmax is not supported");
-  if (node.Float("softcap", 0.0F) != 0.0F) return InputError("softcap is not supported");
   const int64_t count = node.Int("num_heads", 0);
   const int64_t groups = node.Int("kv_num_heads", 0);
   constexpr int64_t kMostHeads = 1 << 20;
@@ -215,16 +277,17 @@ Status LowerGroupQueryAttention(Lowering& node) {
   if (node.Flag("do_rotary", false)) TENON_RETURN_IF_ERROR(Rotate(node, places, heads));
   TENON_ASSIGN_OR_RETURN(heads.k, Present(node, heads.k, kPastKey, places, 1));
   TENON_ASSIGN_OR_RETURN(heads.v, Present(node, heads.v, kPastValue, places, 2));
-  TENON_ASSIGN_OR_RETURN(TensorId mask, PlaceMask(node, places, node.DTypeOf(heads.q)));
-  if (node.HasInput(kBias)) {
-    TENON_ASSIGN_OR_RETURN(const TensorId bias, node.Input(kBias));
-    TENON_ASSIGN_OR_RETURN(mask, node.Binary(BinaryFunction::kAdd, mask, bias));
-  }
+  TENON_ASSIGN_OR_RETURN(SeenMask mask, ReadMask(node, places, node.DTypeOf(heads.q)));
   const int64_t shared = count / groups;
-  TENON_ASSIGN_OR_RETURN(mask, ForGroups(node, mask, count, shared));
+  TENON_ASSIGN_OR_RETURN(mask.mask, ForGroups(node, mask.mask, count, shared));
+  if (mask.blind != kNone) {
+    TENON_ASSIGN_OR_RETURN(mask.blind, ForGroups(node, mask.blind, count, shared));
+  }
+  TENON_ASSIGN_OR_RETURN(const TensorId sink, ReadSink(node, heads.q, shared));
   // Heads that share keys are more queries of one head.
   TENON_ASSIGN_OR_RETURN(heads.q, node.Reshape(heads.q, {q[0], groups, shared * q[2], q[3]}));
-  TENON_ASSIGN_OR_RETURN(const TensorId y, AttentionByHead(node, heads, mask));
+  TENON_ASSIGN_OR_RETURN(TensorId y, AttentionByHead(node, heads, mask.mask, sink));
+  TENON_ASSIGN_OR_RETURN(y, ZeroWhereBlind(node, mask, y));
   const int64_t size = node.ShapeOf(y)[3];
   TENON_ASSIGN_OR_RETURN(const TensorId apart, node.Reshape(y, {q[0], count, q[2], size}));
   return JoinHeads(node, apart);

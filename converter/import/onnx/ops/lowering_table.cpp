@@ -6,17 +6,37 @@
 namespace tenon::converter {
 namespace {
 
-constexpr const Span<const LoweringRow>* kFamilies[] = {
-    &kFunctionLowerings,      &kConstantLowerings,     &kConvLowerings,
-    &kElementwiseLowerings,   &kMatMulLowerings,       &kNormalisationLowerings,
-    &kPoolLowerings,          &kQuantizationLowerings, &kQuantizedLowerings,
-    &kQuantizedGemmLowerings, &kReduceLowerings,       &kResizeLowerings,
-    &kShapeLowerings,         &kSlicingLowerings,      &kIndexingLowerings,
-    &kLossLowerings,          &kMaskLowerings,         &kConvTransposeLowerings,
-    &kEinsumLowerings,        &kSignalLowerings,       &kGridSampleLowerings,
-    &kScatterLowerings,       &kTrigonometryLowerings, &kRecurrentLowerings,
-    &kControlFlowLowerings,   &kSelectionLowerings,    &kFusedFunctionLowerings,
-    &kFusedProductLowerings,  &kAttentionLowerings,    &kFusedNormalisationLowerings};
+constexpr const Span<const LoweringRow>* kFamilies[] = {&kFunctionLowerings,
+                                                        &kConstantLowerings,
+                                                        &kConvLowerings,
+                                                        &kElementwiseLowerings,
+                                                        &kMatMulLowerings,
+                                                        &kNormalisationLowerings,
+                                                        &kPoolLowerings,
+                                                        &kQuantizationLowerings,
+                                                        &kQuantizedLowerings,
+                                                        &kQuantizedGemmLowerings,
+                                                        &kReduceLowerings,
+                                                        &kResizeLowerings,
+                                                        &kShapeLowerings,
+                                                        &kSlicingLowerings,
+                                                        &kIndexingLowerings,
+                                                        &kLossLowerings,
+                                                        &kMaskLowerings,
+                                                        &kConvTransposeLowerings,
+                                                        &kEinsumLowerings,
+                                                        &kSignalLowerings,
+                                                        &kGridSampleLowerings,
+                                                        &kScatterLowerings,
+                                                        &kTrigonometryLowerings,
+                                                        &kRecurrentLowerings,
+                                                        &kControlFlowLowerings,
+                                                        &kSelectionLowerings,
+                                                        &kFusedFunctionLowerings,
+                                                        &kFusedProductLowerings,
+                                                        &kAttentionLowerings,
+                                                        &kFusedNormalisationLowerings,
+                                                        &kStandardAttentionLowerings};
 
 }  // namespace
 

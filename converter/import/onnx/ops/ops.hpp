@@ -41,6 +41,7 @@ extern const Span<const LoweringRow> kFusedFunctionLowerings;
 extern const Span<const LoweringRow> kFusedProductLowerings;
 extern const Span<const LoweringRow> kFusedNormalisationLowerings;
 extern const Span<const LoweringRow> kAttentionLowerings;
+extern const Span<const LoweringRow> kStandardAttentionLowerings;
 
 /// A row for each of `operators`, which have an `op_type`, maybe `limits`, and are all lowered by
 /// one function; then the `others`.

@@ -21,7 +21,33 @@ Result<std::pair<TensorId, TensorId>> PairsOf(Lowering& node, TensorId x, int64_
   return std::pair(first, second);
 }
 
+/// A cache's rows for the words of x [B, heads, L, size], [B or 1, 1, L, half].
+Result<TensorId> RowsOf(Lowering& node, TensorId cache, TensorId positions, const Shape& x) {
+  if (positions != kNone) return RowsAtPositions(node, cache, positions, x);
+  const Shape shape = node.ShapeOf(cache);
+  if (shape[0] != x[0] || shape[1] != x[2]) {
+    return InputError("its caches have {} x {} rows, {} x {} are wanted", shape[0], shape[1], x[0],
+                      x[2]);
+  }
+  return node.Reshape(cache, {x[0], 1, x[2], shape[2]});
+}
+
 }  // namespace
+
+Result<TensorId> CheckedPositions(Lowering& node, TensorId positions) {
+  if (node.graph().tensor(positions).IsConstant()) {
+    TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> values, node.ConstantInts(positions));
+    for (const int64_t value : values) {
+      if (value < 0) return InputError("its position_ids hold {}", value);
+    }
+    return positions;
+  }
+  const DType dtype = node.DTypeOf(positions);
+  TENON_ASSIGN_OR_RETURN(const TensorId zero, node.Scalar("zero", dtype, 0));
+  TENON_ASSIGN_OR_RETURN(const TensorId nowhere, node.Scalar("nowhere", dtype, INT32_MIN));
+  TENON_ASSIGN_OR_RETURN(const TensorId below, node.Binary(BinaryFunction::kLess, positions, zero));
+  return Select(node, below, nowhere, positions);
+}
 
 Result<TensorId> RowsAtPositions(Lowering& node, TensorId cache, TensorId positions,
                                  const Shape& x) {
@@ -77,34 +103,35 @@ Result<TensorId> Rotated(Lowering& node, TensorId x, const Rotation& rotation) {
   return node.Emit(OpKind::kConcat, parts, Attributes(concat));
 }
 
-Status LowerRotaryEmbedding(Lowering& node) {
-  enum : int { kX, kPositions, kCos, kSin };
-  TENON_RETURN_IF_ERROR(RefuseFlags(node, {"is_packed_batching"}));
-  if (node.Float("scale", 1.0F) != 1.0F) return InputError("its scale must be 1");
-  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(kX));
-  TENON_ASSIGN_OR_RETURN(const TensorId positions, node.Input(kPositions));
-  TENON_ASSIGN_OR_RETURN(const TensorId cos, node.Input(kCos));
-  TENON_ASSIGN_OR_RETURN(const TensorId sin, node.Input(kSin));
-  const Shape shape = node.ShapeOf(x);
-  const Shape cache = node.ShapeOf(cos);
-  if (cache.rank != 2 || node.ShapeOf(sin) != cache || cache[1] < 1) {
-    return InputError("its caches must be two matrices of one shape");
+Status EmitRotaryEmbedding(Lowering& node, const RotaryInputs& inputs) {
+  TensorId positions = inputs.positions;
+  if (positions != kNone) {
+    TENON_ASSIGN_OR_RETURN(positions, CheckedPositions(node, positions));
   }
+  const Shape shape = node.ShapeOf(inputs.x);
+  const Shape cache = node.ShapeOf(inputs.cos);
+  const int32_t rank = positions == kNone ? 3 : 2;
+  if (cache.rank != rank || node.ShapeOf(inputs.sin) != cache || cache[rank - 1] < 1) {
+    return InputError("its caches must have one shape of {} dimensions", rank);
+  }
+  const int64_t half = cache[rank - 1];
   int64_t heads = node.Int("num_heads", 0);
   const int64_t size = node.Int("rotary_embedding_dim", 0);
-  if (size != 0 && size != 2 * cache[1]) return InputError("its caches have {} columns", cache[1]);
-  if (shape.rank == 3 && heads == 0) heads = shape[2] / (2 * cache[1]);
-  TensorId by_head = x;
+  if (size != 0 && size != 2 * half) {
+    return InputError("rotary_embedding_dim is {}, but its caches have {} columns", size, half);
+  }
+  if (shape.rank == 3 && heads == 0) heads = shape[2] / (2 * half);
+  TensorId by_head = inputs.x;
   if (shape.rank == 3) {
-    TENON_ASSIGN_OR_RETURN(by_head, SplitHeads(node, x, heads));
+    TENON_ASSIGN_OR_RETURN(by_head, SplitHeads(node, inputs.x, heads));
   } else if (shape.rank != 4) {
     return InputError("its input has {} dimensions, 3 or 4 are wanted", shape.rank);
   }
   const Shape heads_shape = node.ShapeOf(by_head);
   Rotation rotation;
   rotation.interleaved = node.Flag("interleaved", false);
-  TENON_ASSIGN_OR_RETURN(rotation.cos, RowsAtPositions(node, cos, positions, heads_shape));
-  TENON_ASSIGN_OR_RETURN(rotation.sin, RowsAtPositions(node, sin, positions, heads_shape));
+  TENON_ASSIGN_OR_RETURN(rotation.cos, RowsOf(node, inputs.cos, positions, heads_shape));
+  TENON_ASSIGN_OR_RETURN(rotation.sin, RowsOf(node, inputs.sin, positions, heads_shape));
   TENON_ASSIGN_OR_RETURN(TensorId y, Rotated(node, by_head, rotation));
   if (shape.rank == 3) {
     TENON_ASSIGN_OR_RETURN(y, node.Transpose(y, {0, 2, 1, 3}));
@@ -112,6 +139,18 @@ Status LowerRotaryEmbedding(Lowering& node) {
   }
   node.Alias(0, y);
   return {};
+}
+
+Status LowerRotaryEmbedding(Lowering& node) {
+  enum : int { kX, kPositions, kCos, kSin };
+  TENON_RETURN_IF_ERROR(RefuseFlags(node, {"is_packed_batching"}));
+  node.Ignore({"scale"});  // as ONNX Runtime does
+  RotaryInputs inputs;
+  TENON_ASSIGN_OR_RETURN(inputs.x, node.Input(kX));
+  TENON_ASSIGN_OR_RETURN(inputs.positions, node.Input(kPositions));
+  TENON_ASSIGN_OR_RETURN(inputs.cos, node.Input(kCos));
+  TENON_ASSIGN_OR_RETURN(inputs.sin, node.Input(kSin));
+  return EmitRotaryEmbedding(node, inputs);
 }
 
 }  // namespace tenon::converter

@@ -379,12 +379,15 @@ Status LowerPad(Lowering& node) {
   return node.Emit(OpKind::kPad, {x}, Attributes(attributes), 0).status();
 }
 
+constexpr std::string_view kPadLimits = "pads, value and axes constant";
+
 constexpr LoweringRow kRows[] = {
     {"Compress", LowerCompress, {}, "condition constant"},
     {"Concat", LowerConcat},
     {"Gather", LowerGather},
     {"NonZero", LowerNonZero, {}, "its input constant"},
-    {"Pad", LowerPad, {}, "pads, value and axes constant"},
+    {"Pad", LowerPad, {}, kPadLimits},
+    {"Pad", LowerPad, "com.microsoft", kPadLimits},
     {"Slice", LowerSlice, {}, "starts, ends, axes and steps constant"},
     {"Split", LowerSplit, {}, "its parts constant"},
 };

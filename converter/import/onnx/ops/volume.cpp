@@ -18,10 +18,10 @@ Result<TensorId> Pooled(Lowering& node, OpKind kind, TensorId x, const Window& w
 
 }  // namespace
 
-Status LowerVolumePool(Lowering& node, OpKind kind, TensorId x, PoolAttributes attributes) {
+Result<TensorId> EmitVolumePool(Lowering& node, OpKind kind, TensorId x,
+                                const std::vector<WindowSpan>& spans,
+                                const PoolAttributes& attributes, int output) {
   const Shape shape = node.ShapeOf(x);
-  TENON_ASSIGN_OR_RETURN(const std::vector<WindowSpan> spans,
-                         ReadSpans(node, shape, node.Ints("kernel_shape")));
   TENON_ASSIGN_OR_RETURN(
       x, node.Reshape(x, {shape[0], int64_t{shape[1]} * shape[2], shape[3], shape[4]}));
   TENON_ASSIGN_OR_RETURN(
@@ -31,7 +31,7 @@ Status LowerVolumePool(Lowering& node, OpKind kind, TensorId x, PoolAttributes a
   TENON_ASSIGN_OR_RETURN(x, node.Reshape(x, {shape[0], shape[1], shape[2], height * width}));
   constexpr WindowSpan kOne = {1, 1, 1, 0, 0};
   TENON_ASSIGN_OR_RETURN(x, Pooled(node, kind, x, WindowOf(spans[kDepth], kOne), attributes));
-  return node.Reshape(x, {shape[0], shape[1], node.ShapeOf(x)[2], height, width}, 0).status();
+  return node.Reshape(x, {shape[0], shape[1], node.ShapeOf(x)[2], height, width}, output);
 }
 
 Result<TensorId> EmitVolumeConv(Lowering& node, TensorId x, TensorId w, int output) {

@@ -418,16 +418,16 @@ TEST_CASE("GroupQueryAttention: a prompt, packed, with a window and turned by pl
                 [](int64_t, int64_t i, int64_t t) { return t <= i && t > i - 2 ? 0 : kMasked; }));
 }
 
-TEST_CASE("MultiHeadAttention: words that see earlier ones alone need as many keys as queries") {
+TEST_CASE("MultiHeadAttention: words that see earlier ones alone have no keys behind theirs") {
   auto model = ModelBuilder(17)
-                   .Input("q", {kBatches, 3, kHidden})
-                   .Floats("k", {kBatches, 2, kHidden})
-                   .Floats("v", {kBatches, 2, kHidden});
+                   .Input("q", {kBatches, 2, kHidden})
+                   .Floats("k", {kBatches, 3, kHidden})
+                   .Floats("v", {kBatches, 3, kHidden});
   Microsoft(model.Node("MultiHeadAttention", {"q", "k", "v"}, {"y"}))
       .Set("num_heads", kHeads)
       .Set("unidirectional", 1);
   CHECK(model.Output("y").Text() ==
-        "error: node 'n' (MultiHeadAttention): unidirectional with 3 queries and 2 keys is not "
+        "error: node 'n' (MultiHeadAttention): unidirectional with 2 queries and 3 keys is not "
         "supported");
 }
 

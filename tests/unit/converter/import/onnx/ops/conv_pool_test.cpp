@@ -1,6 +1,7 @@
 // Convolution and pooling: the graphs that ONNX nodes become.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <limits>
 #include <string>
 
@@ -253,6 +254,51 @@ TEST_CASE("GlobalMaxPool: is a maximum over the spatial dimensions") {
 %y: f32[1,2,1] = reduce(%x) {function=max, axes_mask=4} "n"
 output %y
 )");
+}
+
+TEST_CASE("LpPool: norms over windows, where padding and what lies beyond the last window are 0") {
+  const auto run = [](int64_t p, int64_t stride, const std::vector<int64_t>& pads, bool ceil_mode) {
+    auto model = ModelBuilder(18)
+                     .Input("x", {1, 1, 4})
+                     .Node("LpPool", {"x"}, {"y"})
+                     .Set("p", p)
+                     .Set("kernel_shape", std::vector<int64_t>{2})
+                     .Set("strides", std::vector<int64_t>{stride})
+                     .Set("pads", pads)
+                     .Set("ceil_mode", ceil_mode ? 1 : 0);
+    return Run(model.Output("y"), {{1, -2, 2, -3}});
+  };
+  CheckClose(run(1, 1, {0, 0}, false), {3, 4, 5});
+  CheckClose(run(2, 1, {0, 0}, false), {std::sqrt(5.0F), std::sqrt(8.0F), std::sqrt(13.0F)});
+  CheckClose(run(3, 2, {1, 0}, true), {1, std::cbrt(16.0F), 3});
+  CheckClose(run(3, 2, {1, 0}, false), {1, std::cbrt(16.0F)});
+}
+
+TEST_CASE("LpPool: over images and volumes") {
+  const Floats x = {1, 2, 3, 4, 5, 6, 7, 8};
+  auto image = ModelBuilder(18)
+                   .Input("x", {1, 1, 2, 4})
+                   .Node("LpPool", {"x"}, {"y"})
+                   .Set("p", 1)
+                   .Set("kernel_shape", std::vector<int64_t>{2, 2})
+                   .Set("dilations", std::vector<int64_t>{1, 2});
+  CheckClose(Run(image.Output("y"), {x}), {1 + 3 + 5 + 7, 2 + 4 + 6 + 8});
+  auto volume = ModelBuilder(18)
+                    .Input("x", {1, 1, 2, 2, 2})
+                    .Node("LpPool", {"x"}, {"y"})
+                    .Set("kernel_shape", std::vector<int64_t>{2, 2, 2});
+  CheckClose(Run(volume.Output("y"), {x}), {std::sqrt(204.0F)});
+}
+
+TEST_CASE("GlobalLpPool: a norm over the spatial dimensions") {
+  const auto run = [](int64_t p) {
+    auto model =
+        ModelBuilder(11).Input("x", {1, 2, 2}).Node("GlobalLpPool", {"x"}, {"y"}).Set("p", p);
+    return Run(model.Output("y"), {{3, -4, 1, 2}});
+  };
+  CheckClose(run(1), {7, 3});
+  CheckClose(run(2), {5, std::sqrt(5.0F)});
+  CheckClose(run(3), {std::cbrt(91.0F), std::cbrt(9.0F)});
 }
 
 }  // namespace tenon::converter::test

@@ -341,6 +341,58 @@ TEST_CASE("MatMulNBits: weights in blocks become floats") {
   CheckClose(Run(make({"x", "w", "s"}), {{1, 10, 100}}), {21, 166});
 }
 
+TEST_CASE("MatMulNBits: g_idx names the block whose scale and zero point a number has") {
+  const auto make = [](const std::vector<int64_t>& groups, const char* zero) {
+    auto model = ModelBuilder(13).Input("x", {1, 4}).Floats("s", {2}, {10, 100}).Ints("g", groups);
+    AddBytes(model, "w", {1, 2, 1}, {0x98, 0xBA});
+    AddBytes(model, "z", {1, 1}, {0x76});
+    Microsoft(model.Node("MatMulNBits", {"x", "w", "s", zero, "g"}, {"y"}))
+        .Set("K", 4)
+        .Set("N", 1)
+        .Set("bits", 4)
+        .Set("block_size", 2);
+    return model.Output("y");
+  };
+  CheckClose(Run(make({1, 0, 1, 0}, ""), {{1, 1, 1, 1}}), {240});
+  CheckClose(Run(make({1, 0, 1, 0}, "z"), {{1, 1, 1, 1}}), {100 + 30 + 300 + 50});
+  CHECK(make({1, 0, 2, 0}, "").Text() ==
+        "error: node 'n' (MatMulNBits): its g_idx holds 2, but a row has 2 blocks");
+}
+
+TEST_CASE("SkipSimplifiedLayerNormalization: its mean, an output, is 0") {
+  auto model = ModelBuilder(13).Input("x", {1, 2}).Floats("g", {2}, {1, 1});
+  Microsoft(model.Node("SkipSimplifiedLayerNormalization", {"x", "x", "g"}, {"y", "m"}));
+  CheckClose(Run(model.Output("m"), {{1, 2}}), {0});
+}
+
+TEST_CASE("Pad of com.microsoft: as ONNX's, its pads may be a row") {
+  auto model = ModelBuilder(13).Input("x", {2}).Floats("v", {}, {7});
+  onnx::TensorProto& pads = *model.graph().add_initializer();
+  pads.set_name("p");
+  pads.set_data_type(onnx::TensorProto::INT64);
+  for (const int64_t dim : {1, 2}) pads.add_dims(dim);
+  for (const int64_t pad : {1, 2}) pads.add_int64_data(pad);
+  Microsoft(model.Node("Pad", {"x", "p", "v"}, {"y"}));
+  CheckClose(Run(model.Output("y"), {{1, 2}}), {7, 1, 2, 7, 7});
+}
+
+TEST_CASE("NhwcMaxPool and NhwcFusedConv: channels stand last") {
+  auto pool = ModelBuilder(13).Input("x", {1, 2, 2, 2}).Floats("s", {}, {1});
+  AddBytes(pool, "z", {}, {0});
+  pool.Node("QuantizeLinear", {"x", "s", "z"}, {"q"}, "a");
+  Microsoft(pool.Node("NhwcMaxPool", {"q"}, {"p"}, "b"))
+      .Set("kernel_shape", std::vector<int64_t>{2, 2});
+  pool.Node("DequantizeLinear", {"p", "s", "z"}, {"y"}, "c").Output("y");
+  CheckClose(Run(pool, {{1, 8, 2, 7, 3, 6, 4, 5}}), {4, 8});
+
+  auto conv = ModelBuilder(13)
+                  .Input("x", {1, 1, 2, 2})
+                  .Floats("w", {1, 2, 1, 1}, {1, -1})
+                  .Floats("z", {1, 1, 2, 1}, {1, 2});
+  Microsoft(conv.Node("NhwcFusedConv", {"x", "w", "", "z"}, {"y"})).Set("activation", "Relu");
+  CheckClose(Run(conv.Output("y"), {{5, 1, 1, 5}}), {5, 0});
+}
+
 TEST_CASE("Files that ONNX Runtime saved in the layout of one processor: what to do is said") {
   auto model = ModelBuilder(13).Input("x", {1, 8, 3, 3}).Floats("w", {8, 8, 1, 1}, Values(64));
   model.Node("Conv", {"x", "w"}, {"y"}).Output("y");

@@ -1,0 +1,177 @@
+// Attention operators of com.microsoft with what exporters seldom write. Queries are 0 where the
+// shares are those of the masks alone: equal ones of what a query sees.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tests/unit/converter/import/onnx/ops/microsoft.hpp"
+#include "tests/unit/converter/import/onnx/run_model.hpp"
+
+namespace tenon::converter::test {
+namespace {
+
+using Dims = std::vector<int64_t>;
+using Names = std::vector<std::string>;
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+void AddInts(ModelBuilder& model, const std::string& name, const Dims& dims,
+             const std::vector<int32_t>& values) {
+  onnx::TensorProto& tensor = *model.graph().add_initializer();
+  tensor.set_name(name);
+  tensor.set_data_type(onnx::TensorProto::INT32);
+  for (const int64_t dim : dims) tensor.add_dims(dim);
+  for (const int32_t value : values) tensor.add_int32_data(value);
+}
+
+/// Of one batch and head: three words whose values are 1, 2 and 6, without a past.
+ModelBuilder Prompt(const Names& more = {}) {
+  auto model = ModelBuilder(17)
+                   .Input("q", {1, 3, 1})
+                   .Floats("k", {1, 3, 1}, {1, 1, 1})
+                   .Floats("v", {1, 3, 1}, {1, 2, 6});
+  AddInts(model, "last", {1}, {2});
+  AddInts(model, "total", {1}, {3});
+  Names inputs = {"q", "k", "v", "", "", "last", "total"};
+  inputs.insert(inputs.end(), more.begin(), more.end());
+  Microsoft(model.Node("GroupQueryAttention", inputs, {"y", "nk", "nv"}))
+      .Set("num_heads", 1)
+      .Set("kv_num_heads", 1);
+  return model;
+}
+
+const Floats kZeros = {0, 0, 0};
+
+TEST_CASE(
+    "GroupQueryAttention: a query whose keys are all hidden gives 0, and sees no later ones") {
+  const Floats bias = {-kInfinity, 0, 0, -kInfinity, -kInfinity, -kInfinity, 0, -kInfinity, 0};
+  auto fixed = Prompt({"", "", "", "b"}).Floats("b", {1, 1, 3, 3}, bias).Output("y");
+  CheckClose(Run(fixed, {kZeros}), {0, 0, 3.5F});
+  auto given = Prompt({"", "", "", "b"}).Input("b", {1, 1, 3, 3}).Output("y");
+  CheckClose(Run(given, {kZeros, bias}), {0, 0, 3.5F});
+}
+
+TEST_CASE("GroupQueryAttention: not a number in a bias stays so") {
+  auto model = Prompt({"", "", "", "b"}).Input("b", {1, 1, 3, 3}).Output("y");
+  const Floats y = Run(model, {kZeros, {0, 0, 0, std::nanf(""), 0, 0, 0, 0, 0}});
+  CHECK(y[0] == 1.0F);
+  CHECK(std::isnan(y[1]));
+  CHECK(y[2] == 3.0F);
+}
+
+TEST_CASE("GroupQueryAttention: scores are capped before the bias") {
+  auto model = Prompt({"", "", "", "b"})
+                   .Set("softcap", 2.0F)
+                   .Floats("b", {1, 1, 3, 3}, {0, 0, 0, 0, std::log(3.0F), 0, 0, 0, 0})
+                   .Output("y");
+  CheckClose(Run(model, {{1, 1, 1}}), {1, 1.75F, 3});  // equal keys have equal scores
+  auto other = ModelBuilder(17)
+                   .Input("q", {1, 2, 1})
+                   .Floats("k", {1, 2, 1}, {0, 1})
+                   .Floats("v", {1, 2, 1}, {0, 1});
+  AddInts(other, "last", {1}, {1});
+  AddInts(other, "total", {1}, {2});
+  Microsoft(other.Node("GroupQueryAttention", {"q", "k", "v", "", "", "last", "total"},
+                       {"y", "nk", "nv"}))
+      .Set("num_heads", 1)
+      .Set("kv_num_heads", 1)
+      .Set("softcap", 2.0F)
+      .Set("scale", 3.0F)
+      .Output("y");
+  const float share = 1 / (1 + std::exp(-2 * std::tanh(3.0F / 2)));
+  CheckClose(Run(other, {{0, 1}}), {0, share});
+}
+
+TEST_CASE("GroupQueryAttention: one more score without a value, 0 or that of head_sink") {
+  auto smooth = Prompt().Set("smooth_softmax", 1).Output("y");
+  CheckClose(Run(smooth, {kZeros}), {0.5F, 1, 2.25F});
+  auto sink = Prompt({"", "", "", "", "s"}).Floats("s", {1}, {std::log(2.0F)}).Output("y");
+  CheckClose(Run(sink, {kZeros}), {1.0F / 3, 0.75F, 1.8F});
+}
+
+TEST_CASE("GroupQueryAttention: a bias as long as all words beside a longer buffer") {
+  const auto make = [](const Dims& dims) {
+    auto model = ModelBuilder(17)
+                     .Input("q", {1, 1, 1})
+                     .Floats("k", {1, 1, 1}, {1})
+                     .Floats("v", {1, 1, 1}, {4})
+                     .Floats("pk", {1, 1, 4, 1}, {1, 9, 9, 9})
+                     .Floats("pv", {1, 1, 4, 1}, {8, 9, 9, 9})
+                     .Floats("b", dims, Floats(static_cast<size_t>(dims[3]), std::log(3.0F)));
+    AddInts(model, "last", {1}, {1});
+    AddInts(model, "total", {1}, {2});
+    Microsoft(model.Node("GroupQueryAttention",
+                         {"q", "k", "v", "pk", "pv", "last", "total", "", "", "", "b"},
+                         {"y", "nk", "nv"}))
+        .Set("num_heads", 1)
+        .Set("kv_num_heads", 1);
+    return model.Output("y");
+  };
+  CheckClose(Run(make({1, 1, 1, 2}), {{0}}), {6});
+  CHECK(make({1, 1, 1, 3}).Text() ==
+        "error: node 'n' (GroupQueryAttention): its attention_bias has shape 1x1x1x3, [B or 1, "
+        "heads or 1, 1, 2] is wanted");
+}
+
+TEST_CASE("GroupQueryAttention: places of last words that cannot be are said") {
+  auto model = Prompt().Output("y");
+  model.graph().mutable_initializer(2)->set_int32_data(0, -1);
+  CHECK(model.Text() ==
+        "error: node 'n' (GroupQueryAttention): its seqlens_k holds -1, 0 to 2 are possible");
+}
+
+/// Attention of two words with the values 2 and 4, and scores 0.
+ModelBuilder Words(const Dims& dims, const std::vector<int32_t>& mask) {
+  auto model = ModelBuilder(17)
+                   .Input("x", {1, 2, 1})
+                   .Floats("w", {1, 3}, {0, 0, 1})
+                   .Floats("b", {3}, {0, 0, 0});
+  AddInts(model, "m", dims, mask);
+  Microsoft(model.Node("Attention", {"x", "w", "b", "m"}, {"y"})).Set("num_heads", 1);
+  return model.Output("y");
+}
+
+TEST_CASE("Attention: masks of one column hide nothing, and behind lengths more may stand") {
+  CheckClose(Run(Words({1, 1}, {0}), {{2, 4}}), {3, 3});
+  CheckClose(Run(Words({5}, {1, 0, 2, 0, 1}), {{2, 4}}), {2, 2});
+  CHECK(Words({1}, {-1}).Text() == "error: node 'n' (Attention): its mask holds the length -1");
+}
+
+TEST_CASE("MultiHeadAttention: of a bias beside keys by head, the part of the queries counts") {
+  auto model = ModelBuilder(17)
+                   .Input("q", {1, 1, 1})
+                   .Floats("k", {1, 1, 2, 1}, {0, 1})
+                   .Floats("v", {1, 1, 2, 1}, {2, 4})
+                   .Floats("b", {3}, {-5, 7, 9});
+  Microsoft(model.Node("MultiHeadAttention", {"q", "k", "v", "b"}, {"y"})).Set("num_heads", 1);
+  CheckClose(Run(model.Output("y"), {{5}}), {3});
+}
+
+TEST_CASE("MultiHeadAttention: with fewer keys than queries, late queries see all of them") {
+  auto model = ModelBuilder(17)
+                   .Input("q", {1, 3, 1})
+                   .Floats("k", {1, 2, 1}, {0, 0})
+                   .Floats("v", {1, 2, 1}, {2, 4});
+  Microsoft(model.Node("MultiHeadAttention", {"q", "k", "v"}, {"y"}))
+      .Set("num_heads", 1)
+      .Set("unidirectional", 1);
+  CheckClose(Run(model.Output("y"), {kZeros}), {2, 3, 3});
+}
+
+TEST_CASE("RotaryEmbedding: its scale counts for nothing, and positions below 0 are said") {
+  const auto make = [](int64_t position) {
+    auto model = ModelBuilder(17)
+                     .Input("x", {1, 1, 2})
+                     .Floats("c", {2, 1}, {1, 0})
+                     .Floats("s", {2, 1}, {0, 1})
+                     .Ints("p", {position});
+    Microsoft(model.Node("RotaryEmbedding", {"x", "p", "c", "s"}, {"y"})).Set("scale", 0.5F);
+    return model.Output("y");
+  };
+  CheckClose(Run(make(1), {{3, 4}}), {-4, 3});
+  CHECK(make(-1).Text() == "error: node 'n' (RotaryEmbedding): its position_ids hold -1");
+}
+
+}  // namespace
+}  // namespace tenon::converter::test
