@@ -42,6 +42,42 @@ Status CheckOperands(const Graph& graph, const OpRow& row, std::string_view name
   return Status();
 }
 
+/// Errors of these ops are about what they were given, more than a rule's numbers can say.
+bool IsAboutOperands(OpKind kind) {
+  switch (kind) {
+    case OpKind::kUnary:
+    case OpKind::kBinary:
+    case OpKind::kQuantizedBinary:
+    case OpKind::kElementwise:
+    case OpKind::kSelect:
+    case OpKind::kReduce:
+    case OpKind::kConcat:
+    case OpKind::kMatMul:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// " (f32[2,3] and f32[4])" behind an error of an op of which that is worth saying.
+std::string OperandsText(const Graph& graph, const Op& op) {
+  constexpr size_t kMostNamed = 4;
+  if (!IsAboutOperands(op.kind)) return {};
+  std::vector<std::string> texts;
+  for (const TensorId id : op.inputs) {
+    if (id == kNone) continue;
+    if (texts.size() == kMostNamed) {
+      texts.emplace_back("...");
+      break;
+    }
+    const Tensor& tensor = graph.tensor(id);
+    const int32_t* dims = tensor.shape.dims;
+    texts.push_back(fmt::format("{}[{}]", DTypeName(tensor.dtype),
+                                fmt::join(dims, dims + tensor.shape.rank, ",")));
+  }
+  return fmt::format(" ({})", fmt::join(texts, " and "));
+}
+
 }  // namespace
 
 std::vector<int32_t> DenseStrides(const Shape& shape, Layout layout) {
@@ -125,7 +161,8 @@ Result<OpId> Graph::InsertOp(OpId position, OpKind kind, std::string_view op_nam
   OutputType types[kMaxOutputs];
   const tenon::Status inferred = row.infer(OpCallView(*this, made).call(), types);
   if (!inferred.ok()) {
-    return InputError("{} \"{}\": {}", row.name, made.name, ToString(inferred));
+    return InputError("{} \"{}\": {}{}", row.name, made.name, ToString(inferred),
+                      OperandsText(*this, made));
   }
   const auto id = static_cast<OpId>(ops_.size());
   for (size_t i = 0; i < static_cast<size_t>(row.outputs); ++i) {

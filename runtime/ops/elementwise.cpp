@@ -35,6 +35,10 @@ Status InferUnary(const OpCall& call, OutputType* outputs) {
   return SetOutput(x.dtype, x.shape(), outputs);
 }
 
+const char* NameOf(BinaryFunction function) {
+  return kBinaryFunctionNames[static_cast<int>(function)];
+}
+
 bool FunctionTakes(BinaryFunction function, DType dtype) {
   switch (function) {
     case BinaryFunction::kAnd:
@@ -55,8 +59,10 @@ Status InferBinary(const OpCall& call, OutputType* outputs) {
                "there is no function {0}", static_cast<int64_t>(attributes.function));
   TENON_ENSURE(call.Input(BinaryInput::kY).dtype == dtype, kInvalidArgument,
                "both operands must have the same dtype");
-  TENON_ENSURE(FunctionTakes(attributes.function, dtype), kInvalidArgument,
-               "function {0} does not take this dtype", static_cast<int64_t>(attributes.function));
+  if (!FunctionTakes(attributes.function, dtype)) {
+    return MakeError(StatusCode::kInvalidArgument, "{s} does not take this dtype")
+        .About(NameOf(attributes.function));
+  }
   const DType result = GivesBool(attributes.function) ? DType::kBool : dtype;
   TENON_RETURN_IF_ERROR(CheckActivation(attributes.activation, result));
   Shape y;
@@ -96,9 +102,12 @@ Status InferQuantizedBinary(const OpCall& call, OutputType* outputs) {
                kInvalidArgument, "operands must be i8 or u8, or i16 or i32 with fixed_point");
   TENON_RETURN_IF_ERROR(
       CheckQuantizedOutput(attributes.output, /*may_be_wide=*/rounding == Rounding::kFixedPoint));
-  TENON_ENSURE(HasQuantizedForm(attributes.function, rounding), kInvalidArgument,
-               "function {0} has no quantized form with rounding {1}",
-               static_cast<int64_t>(attributes.function), static_cast<int64_t>(rounding));
+  TENON_ENSURE(IsValidEnum(attributes.function, kBinaryFunctionCount), kInvalidArgument,
+               "there is no function {0}", static_cast<int64_t>(attributes.function));
+  if (!HasQuantizedForm(attributes.function, rounding)) {
+    return MakeError(StatusCode::kInvalidArgument, "{s} has no quantized form with this rounding")
+        .About(NameOf(attributes.function));
+  }
   TENON_RETURN_IF_ERROR(CheckZeroPoint(attributes.x_zero_point, x.dtype));
   TENON_RETURN_IF_ERROR(CheckZeroPoint(attributes.y_zero_point, y.dtype));
   TENON_RETURN_IF_ERROR(CheckQuantizedScale(attributes.x_scale, rounding));
@@ -121,9 +130,12 @@ Status CheckStep(const OpCall& call, const ElementwiseAttributes& attributes, in
   TENON_ENSURE(input < call.InputCount() && call.HasInput(static_cast<int>(input)),
                kInvalidArgument, "step {0} reads input {1}, which is not there", step, input);
   const BinaryFunction function = attributes.functions[step];
-  TENON_ENSURE(IsValidEnum(function, kBinaryFunctionCount) && !GivesBool(function),
-               kInvalidArgument, "step {0}: function {1} gives no float", step,
-               static_cast<int64_t>(function));
+  TENON_ENSURE(IsValidEnum(function, kBinaryFunctionCount), kInvalidArgument,
+               "step {0}: there is no function {1}", step, static_cast<int64_t>(function));
+  if (GivesBool(function)) {
+    return MakeError(StatusCode::kInvalidArgument, "step {0}: {s} gives no float", step)
+        .About(NameOf(function));
+  }
   return OkStatus();
 }
 

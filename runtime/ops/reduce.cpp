@@ -45,8 +45,10 @@ Status InferReduce(const OpCall& call, OutputType* outputs) {
   const DType dtype = call.Input(0).dtype;
   Shape y;
   TENON_RETURN_IF_ERROR(InferReduceShape(call, &y));
-  TENON_ENSURE(FunctionTakes(attributes.function, dtype), kInvalidArgument,
-               "reduction {0} does not take this dtype", static_cast<int64_t>(attributes.function));
+  if (!FunctionTakes(attributes.function, dtype)) {
+    return MakeError(StatusCode::kInvalidArgument, "{s} does not take this dtype")
+        .About(kReduceFunctionNames[static_cast<int>(attributes.function)]);
+  }
   return SetOutput(dtype, y, outputs);
 }
 

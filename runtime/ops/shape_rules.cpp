@@ -46,8 +46,10 @@ bool FunctionTakes(UnaryFunction function, DType dtype) {
 Status CheckFunction(UnaryFunction function, float a, float b, DType dtype) {
   TENON_ENSURE(IsValidEnum(function, kUnaryFunctionCount), kInvalidArgument,
                "there is no function {0}", static_cast<int64_t>(function));
-  TENON_ENSURE(FunctionTakes(function, dtype), kInvalidArgument,
-               "function {0} does not take this dtype", static_cast<int64_t>(function));
+  if (!FunctionTakes(function, dtype)) {
+    return MakeError(StatusCode::kInvalidArgument, "{s} does not take this dtype")
+        .About(kUnaryFunctionNames[static_cast<int>(function)]);
+  }
   if (function == UnaryFunction::kClip) {
     TENON_ENSURE(!std::isnan(a) && !std::isnan(b), kInvalidArgument,
                  "the bounds of a clip must not be NaN");

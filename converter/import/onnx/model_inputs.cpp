@@ -16,6 +16,7 @@ struct DeclaredInput {
   DType dtype = DType::kF32;
   std::vector<int64_t> dims;
   std::vector<std::string> symbols;  ///< "" where the dim has none
+  std::vector<bool> zeros;           ///< where the model says 0
   bool has_shape = false;
 };
 
@@ -37,6 +38,7 @@ Result<DeclaredInput> Declare(const onnx::ValueInfoProto& input) {
     const bool known = dim.has_dim_value() && dim.dim_value() > 0;
     declared.dims.push_back(known ? dim.dim_value() : kUnknown);
     declared.symbols.push_back(dim.dim_param());
+    declared.zeros.push_back(dim.has_dim_value() && dim.dim_value() == 0);
   }
   return declared;
 }
@@ -94,10 +96,16 @@ Status RefuseUnknown(const DeclaredInput& input) {
   std::replace(example.begin(), example.end(), kUnknown, int64_t{1});
   const std::string shape = fmt::format("--shape {}={}", input.name, fmt::join(example, "x"));
   const std::string& symbol = input.symbols[index];
+  const std::string give = index == 0 && count == 1 ? fmt::format("--batch 1 or {}", shape)
+                                                    : fmt::format("{} (with your sizes)", shape);
+  if (index < input.zeros.size() && input.zeros[index]) {
+    return InputError(
+        "input '{}' has 0 for dimension {}: inputs without elements are not supported; if any size "
+        "is meant, give {}",
+        input.name, index, give);
+  }
   return InputError("input '{}' has no value for dimension {}{}: give {}", input.name, index,
-                    symbol.empty() ? "" : fmt::format(" ('{}')", symbol),
-                    index == 0 && count == 1 ? fmt::format("--batch 1 or {}", shape)
-                                             : fmt::format("{} (with your sizes)", shape));
+                    symbol.empty() ? "" : fmt::format(" ('{}')", symbol), give);
 }
 
 Status CheckFrozen(const DeclaredInput& input, const ImportOptions::Frozen& frozen) {

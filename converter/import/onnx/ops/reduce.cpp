@@ -19,7 +19,7 @@ constexpr std::string_view kNumbers = "f32, f16, f64, i32 and i64";
 constexpr std::string_view kOrdered = "f32, f16, f64, i8, u8, i32 and i64";
 
 constexpr ReduceRow kReduceRows[] = {
-    {"ReduceL1", ReduceFunction::kL1, 18, false, kFloats},
+    {"ReduceL1", ReduceFunction::kL1, 18, false, kNumbers},
     {"ReduceL2", ReduceFunction::kL2, 18, false, kFloats},
     {"ReduceLogSum", ReduceFunction::kLogSum, 18, false, kFloats},
     {"ReduceLogSumExp", ReduceFunction::kLogSumExp, 18, true, kFloats},
@@ -28,7 +28,7 @@ constexpr ReduceRow kReduceRows[] = {
     {"ReduceMin", ReduceFunction::kMin, 18, true, kOrdered},
     {"ReduceProd", ReduceFunction::kProd, 18, true, kNumbers},
     {"ReduceSum", ReduceFunction::kSum, 13, true, kNumbers},
-    {"ReduceSumSquare", ReduceFunction::kSumSquare, 18, false, kFloats},
+    {"ReduceSumSquare", ReduceFunction::kSumSquare, 18, false, kNumbers},
 };
 
 Result<std::vector<int64_t>> ReadAxes(Lowering& node, const ReduceRow& row) {
@@ -38,14 +38,30 @@ Result<std::vector<int64_t>> ReadAxes(Lowering& node, const ReduceRow& row) {
   return node.ConstantInts(axes);
 }
 
+/// Sums of sizes and squares of integers are sums of these, which take the place of x.
+Result<ReduceFunction> SummedFunction(Lowering& node, ReduceFunction function, TensorId& x) {
+  const DType dtype = node.DTypeOf(x);
+  if (dtype != DType::kI32 && dtype != DType::kI64) return function;
+  if (function == ReduceFunction::kL1) {
+    TENON_ASSIGN_OR_RETURN(x, node.Unary(x, {UnaryFunction::kAbs, 0.0F, 0.0F}));
+    return ReduceFunction::kSum;
+  }
+  if (function == ReduceFunction::kSumSquare) {
+    TENON_ASSIGN_OR_RETURN(x, node.Binary(BinaryFunction::kMul, x, x));
+    return ReduceFunction::kSum;
+  }
+  return function;
+}
+
 Status LowerRow(Lowering& node, const ReduceRow& row) {
   TENON_ASSIGN_OR_RETURN(TensorId x, node.Input(0));
   const bool keep_dims = node.Flag("keepdims", true);
+  TENON_ASSIGN_OR_RETURN(const ReduceFunction function, SummedFunction(node, row.function, x));
   TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> given, ReadAxes(node, row));
   const bool no_op_if_empty =
       node.opset() >= row.axes_input_since && node.Flag("noop_with_empty_axes", false);
   if (given.empty() && no_op_if_empty) {
-    if (!row.identity_on_single) return node.Reduce(row.function, x, {}, keep_dims, 0).status();
+    if (!row.identity_on_single) return node.Reduce(function, x, {}, keep_dims, 0).status();
     node.Alias(0, x);
     return {};
   }
@@ -53,13 +69,13 @@ Status LowerRow(Lowering& node, const ReduceRow& row) {
   TENON_ASSIGN_OR_RETURN(std::vector<int32_t> axes, node.Axes(given, rank));
   if (rank == 0) {  // a scalar: reduced over an axis that is added for it
     TENON_ASSIGN_OR_RETURN(x, node.Reshape(x, {1}));
-    return node.Reduce(row.function, x, {0}, false, 0).status();
+    return node.Reduce(function, x, {0}, false, 0).status();
   }
   if (axes.empty()) {
     axes.resize(static_cast<size_t>(rank));
     std::iota(axes.begin(), axes.end(), 0);
   }
-  return node.Reduce(row.function, x, axes, keep_dims, 0).status();
+  return node.Reduce(function, x, axes, keep_dims, 0).status();
 }
 
 Status LowerReduce(Lowering& node) {

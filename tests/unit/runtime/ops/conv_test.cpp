@@ -193,7 +193,7 @@ TEST_CASE("Conv: the activation must exist and take floats") {
   attributes.activation.function = static_cast<UnaryFunction>(-1);
   CHECK(ErrorOf(attributes) == "error: there is no function -1");
   attributes.activation.function = UnaryFunction::kNot;
-  CHECK(ErrorOf(attributes) == "error: function 28 does not take this dtype");
+  CHECK(ErrorOf(attributes) == "error: not does not take this dtype");
 }
 
 TEST_CASE("Conv: an output of 2^31 elements is refused") {

@@ -76,13 +76,13 @@ TEST_CASE("Elementwise: 1 to 12 steps, and what stands beyond them means nothing
 TEST_CASE("Elementwise: functions that give a float, with parameters that their ops take") {
   ElementwiseAttributes attributes = StepsOf({1});
   attributes.functions[0] = BinaryFunction::kLess;
-  CHECK(TypeOf(attributes) == "error: step 0: function 11 gives no float");
+  CHECK(TypeOf(attributes) == "error: step 0: less gives no float");
   attributes.functions[0] = static_cast<BinaryFunction>(99);
-  CHECK(TypeOf(attributes) == "error: step 0: function 99 gives no float");
+  CHECK(TypeOf(attributes) == "error: step 0: there is no function 99");
   attributes.operands[0] = 0;  // then the function is not read
   CHECK(TypeOf(attributes) == "f32[2,3,4]");
   attributes.activations[0] = UnaryFunction::kNot;
-  CHECK(TypeOf(attributes) == "error: function 28 does not take this dtype");
+  CHECK(TypeOf(attributes) == "error: not does not take this dtype");
   attributes.activations[0] = UnaryFunction::kClip;
   attributes.b[0] = kInfinity;
   CHECK(TypeOf(attributes) == "f32[2,3,4]");

@@ -38,7 +38,7 @@ TEST_CASE("Unary: sigmoid and tanh of i16 say how many bits stand before the poi
   }
   CHECK(Unary(DType::kI16, {UnaryFunction::kSigmoid, 4.0F}) ==
         "error: the sigmoid of i16 takes 3 bits before the point");
-  CHECK(Unary(DType::kI32, {UnaryFunction::kTanh, 3.0F}).starts_with("error: function"));
+  CHECK(Unary(DType::kI32, {UnaryFunction::kTanh, 3.0F}) == "error: tanh does not take this dtype");
 }
 
 TEST_CASE("Unary: not is for bool, and bool takes nothing else but identity") {
@@ -48,7 +48,7 @@ TEST_CASE("Unary: not is for bool, and bool takes nothing else but identity") {
     CHECK(IsError(Unary(DType::kBool, {function, 0.0F, 0.0F})) == !allowed);
   }
   CHECK(Unary(DType::kF32, {UnaryFunction::kNot, 0.0F, 0.0F}) ==
-        "error: function 28 does not take this dtype");
+        "error: not does not take this dtype");
 }
 
 TEST_CASE("Unary: signed integers take what needs no fractions") {
@@ -157,9 +157,9 @@ TEST_CASE("Binary: the activation must take the result's dtype") {
   const OpTester f32 = OpTester(kBinaryRow).Input(DType::kF32, {2}).Input(DType::kF32, {2});
   const OpTester u8 = OpTester(kBinaryRow).Input(DType::kU8, {2}).Input(DType::kU8, {2});
   CHECK(f32.Infer(attributes) == "f32[2]");
-  CHECK(u8.Infer(attributes) == "error: function 1 does not take this dtype");
+  CHECK(u8.Infer(attributes) == "error: relu does not take this dtype");
   attributes.function = BinaryFunction::kLess;
-  CHECK(f32.Infer(attributes) == "error: function 1 does not take this dtype");
+  CHECK(f32.Infer(attributes) == "error: relu does not take this dtype");
 }
 
 }  // namespace

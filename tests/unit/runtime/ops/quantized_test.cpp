@@ -97,20 +97,21 @@ TEST_CASE("Quantized binary: broadcasts, and has forms of a few functions") {
        {BinaryFunction::kAdd, BinaryFunction::kSub, BinaryFunction::kMul}) {
     CHECK(Binary(BinaryOf(function, Rounding::kHalfEven)) == "i8[2,3,5]");
     CHECK(Binary(BinaryOf(function, Rounding::kFixedPoint), kU8, kI8) == "i8[2,3,5]");
-    CHECK(Binary(BinaryOf(function, Rounding::kFixedPointOnce)).starts_with("error: function"));
+    CHECK(Binary(BinaryOf(function, Rounding::kFixedPointOnce)).find("has no quantized form") !=
+          std::string::npos);
   }
   for (const BinaryFunction function :
        {BinaryFunction::kDiv, BinaryFunction::kMax, BinaryFunction::kMin}) {
     CHECK(Binary(BinaryOf(function, Rounding::kHalfEven)) == "i8[2,3,5]");
   }
   CHECK(Binary(BinaryOf(BinaryFunction::kDiv, Rounding::kFixedPoint)) ==
-        "error: function 3 has no quantized form with rounding 1");
+        "error: div has no quantized form with this rounding");
   CHECK(Binary(BinaryOf(BinaryFunction::kAdd, Rounding::kHalfAway)) ==
-        "error: function 0 has no quantized form with rounding 2");
+        "error: add has no quantized form with this rounding");
   CHECK(Binary(BinaryOf(BinaryFunction::kPow, Rounding::kHalfEven)) ==
-        "error: function 4 has no quantized form with rounding 0");
+        "error: pow has no quantized form with this rounding");
   CHECK(Binary(BinaryOf(static_cast<BinaryFunction>(-1), Rounding::kHalfEven)) ==
-        "error: function -1 has no quantized form with rounding 0");
+        "error: there is no function -1");
 }
 
 TEST_CASE("Quantized binary: in fixed point operands may have more bits, and the result 16") {

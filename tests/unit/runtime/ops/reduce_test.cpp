@@ -46,7 +46,7 @@ TEST_CASE("Reduce: integers take what stays an integer") {
     const std::string expected =
         function <= ReduceFunction::kProd
             ? "i64[1]"
-            : "error: reduction " + std::to_string(i) + " does not take this dtype";
+            : "error: " + std::string(kReduceFunctionNames[i]) + " does not take this dtype";
     CHECK(Reduce({3}, {function, 1, 1}, DType::kI64) == expected);
     CHECK(Reduce({3}, {function, 1, 1}, DType::kF64) == "f64[1]");
   }
@@ -54,9 +54,9 @@ TEST_CASE("Reduce: integers take what stays an integer") {
 
 TEST_CASE("Reduce: bool and bf16 are refused") {
   CHECK(Reduce({3}, {ReduceFunction::kMax, 1, 1}, DType::kBool) ==
-        "error: reduction 2 does not take this dtype");
+        "error: max does not take this dtype");
   CHECK(Reduce({3}, {ReduceFunction::kMax, 1, 1}, DType::kBf16) ==
-        "error: reduction 2 does not take this dtype");
+        "error: max does not take this dtype");
 }
 
 TEST_CASE("Reduce: function and keep_dims are checked") {

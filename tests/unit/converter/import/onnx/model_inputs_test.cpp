@@ -27,6 +27,15 @@ TEST_CASE("Inputs: an unknown batch names both options that give it") {
         "error: input 'x' has no value for dimension 0 ('N'): give --batch 1 or --shape x=1x3");
 }
 
+TEST_CASE("An input with a dimension of 0 is refused as such") {
+  auto model = ModelBuilder(13).Input("x", {2, 3}).Node("Relu", {"x"}, {"y"}).Output("y");
+  auto& type = *model.graph().mutable_input(0)->mutable_type()->mutable_tensor_type();
+  type.mutable_shape()->mutable_dim(1)->set_dim_value(0);
+  CHECK(model.Text() ==
+        "error: input 'x' has 0 for dimension 1: inputs without elements are not supported; if any "
+        "size is meant, give --shape x=2x1 (with your sizes)");
+}
+
 TEST_CASE("Inputs: an unknown dimension that is not the batch names --shape") {
   auto model = ModelBuilder(13).Input("x", {1, 3, 0, 0}).Node("Relu", {"x"}, {"y"}).Output("y");
 

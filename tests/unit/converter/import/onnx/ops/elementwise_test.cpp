@@ -252,8 +252,9 @@ TEST_CASE("Operands that do not broadcast are refused") {
                          .Node("Mul", {"x", "z"}, {"y"})
                          .Output("y");
 
-  CHECK(model.Text() ==
-        R"(error: node 'n' (Mul): binary "n": the operands' shapes do not broadcast)");
+  CHECK(
+      model.Text() ==
+      R"(error: node 'n' (Mul): binary "n": the operands' shapes do not broadcast (f32[2,3] and f32[4]))");
 }
 
 TEST_CASE("ReduceMean: axes are an attribute before opset 18") {
@@ -268,6 +269,23 @@ TEST_CASE("ReduceMean: axes are an attribute before opset 18") {
 %y: f32[3] = reduce(%x) {function=mean, axes_mask=5, keep_dims=0} "n"
 output %y
 )");
+}
+
+TEST_CASE("ReduceL1 and ReduceSumSquare: of integers, integers") {
+  const auto run = [](const char* op) {
+    auto model = ModelBuilder(13)
+                     .Input("x", {2, 2})
+                     .Node("Cast", {"x"}, {"i"}, "a")
+                     .Set("to", TensorProto::INT32)
+                     .Node(op, {"i"}, {"s"}, "b")
+                     .Set("axes", std::vector<int64_t>{1})
+                     .Set("keepdims", 0)
+                     .Node("Cast", {"s"}, {"y"}, "c")
+                     .Set("to", TensorProto::FLOAT);
+    return Run(model.Output("y"), {{-1, 2, 3, -4}});
+  };
+  CHECK(run("ReduceL1") == std::vector<float>{3, 7});
+  CHECK(run("ReduceSumSquare") == std::vector<float>{5, 25});
 }
 
 TEST_CASE("ReduceMean: axes are an input since opset 18") {
