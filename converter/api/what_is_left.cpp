@@ -1,5 +1,6 @@
 #include "converter/api/what_is_left.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -10,6 +11,7 @@
 #include "converter/driver/import_model.hpp"
 #include "converter/driver/refusal.hpp"
 #include "converter/fold/fold_tensors.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -53,6 +55,13 @@ bool IsSmall(const Graph& graph) {
   int64_t inputs = 0;
   for (const Graph::Port& port : graph.inputs()) inputs += graph.tensor(port.tensor).ByteSize();
   return inputs <= kMostInputs && graph.ConstantBytes() <= kMostConstants;
+}
+
+/// True of a model whose layers compute with bytes, which there is nothing left to make bytes of.
+bool IsQuantized(const Graph& graph) {
+  const std::vector<OpId> order = graph.OpOrder();
+  return std::any_of(order.begin(), order.end(),
+                     [&](OpId id) { return TraitsOf(graph.op(id).kind).quantized; });
 }
 
 /// True of an input that a camera could deliver: f32, [N, C, H, W] with 1 or 3 channels.
@@ -99,7 +108,7 @@ std::vector<Attempt> AttemptsOf(const Graph& graph, const ConvertOptions& option
     attempts.back().options.weights = WeightsForm::kInt8;
   }
   const std::optional<Attempt> bytes = WithBytes(graph, options);
-  if (!options.quantize && IsSmall(graph)) {
+  if (!options.quantize && !IsQuantized(graph) && IsSmall(graph)) {
     attempts.push_back({"--quantize=int8 --calibration DIR", options});
     attempts.back().options.quantize = MadeUpSamples(graph);
   }
@@ -148,8 +157,9 @@ void TakeBackLimits(const Board& chip, std::vector<std::string>& details) {
     for (const auto& [name, bytes] : LimitsIn(line)) {
       const MemorySpace* space = chip.FindSpace(name);
       if (space == nullptr || bytes <= space->bytes) continue;
-      line = fmt::format("no limit helps: '{}' has {} bytes, {} are needed", name, space->bytes,
-                         bytes);
+      line =
+          fmt::format("within the chip's memory no limit helps: '{}' has {} bytes, {} are needed",
+                      name, space->bytes, bytes);
       break;
     }
   }

@@ -439,10 +439,24 @@ Result<Conversion> ConvertWithin(Graph graph, const ConvertOptions& options) {
   return conversion;
 }
 
-/// What a search found too little memory for might have fitted with more time.
+/// What a search found too little memory for might have fitted with more time, and no limit is
+/// known to be the smallest.
 Error CutShort(Error error) {
+  constexpr std::pair<std::string_view, std::string_view> kWords[] = {
+      {"the smallest limit that works", "the smallest limit that was found in time"},
+      {"the smallest limits that work", "the smallest limits that were found in time"}};
+  bool has_limit = false;
+  for (std::string& line : error.details) {
+    for (const auto& [whole, cut] : kWords) {
+      if (!line.starts_with(whole)) continue;
+      line.replace(0, whole.size(), cut);
+      has_limit = true;
+      break;
+    }
+  }
   error.details.push_back(
-      "the searches were cut short by the time limit: with more time it may fit");
+      fmt::format("the searches were cut short by the time limit: with more time {} may do",
+                  has_limit ? "less memory" : "the limit"));
   return error;
 }
 

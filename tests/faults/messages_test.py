@@ -177,6 +177,11 @@ def big_layer():
                       [onnx.value("y", [1, size])], [onnx.tensor("w", [size, size], weights)])
 
 
+def byte_layer():
+    nodes = [onnx.node("QuantizeLinear", ["x", "s"], ["q"]), onnx.node("DequantizeLinear", ["q", "s"], ["y"])]
+    return onnx.model(nodes, [onnx.value("x", [1, 64])], [onnx.value("y", [1, 64])], [onnx.tensor("s", [], [0.5])])
+
+
 def camera_net():
     weights = [0.1 * (i % 5 - 2) for i in range(8 * 3 * 9)]
     nodes = [onnx.node("Conv", ["image", "w"], ["c"], kernel_shape=[3, 3]),
@@ -211,7 +216,7 @@ class WhatIsLeft(cli_test.CliTest):
     def test_no_limit_above_the_memory_of_the_chip_is_offered(self):
         text = self.refused(big_layer())
         self.assertNotIn("--memory-limit", text)
-        self.assertIn("no limit helps: 'flash' has 2097152 bytes", text)
+        self.assertIn("within the chip's memory no limit helps: 'flash' has 2097152 bytes", text)
         self.write("net.onnx", camera_net())
         text = self.refused(camera_net(), "--memory-limit", "sram=1K", "--memory-limit", "dtcm=0")
         offered = int(re.search(r"--memory-limit sram=(\d+)", text)[1])
@@ -225,6 +230,10 @@ class WhatIsLeft(cli_test.CliTest):
         self.assertRegex(text, r"with --weights=int8 the model needs \d+ bytes of 'sram'")
         self.assertNotIn("--input-format", text)  # an image of bytes leaves the constants as they are
         self.assertNotIn("--shape", text)
+
+    def test_a_model_of_bytes_is_not_told_to_become_one(self):
+        text = self.refused(byte_layer(), "--memory-limit", "sram=0", "--memory-limit", "dtcm=0", "--time-limit", "0.000001")
+        self.assertNotIn("--quantize", text)
 
     def test_an_image_that_does_not_fit_is_weighed_as_bytes_and_at_half_its_size(self):
         limits = ["--memory-limit", "sram=60K", "--memory-limit", "dtcm=0"]

@@ -58,9 +58,14 @@ TEST_CASE("Time limit: what does not fit then is said to be found without much o
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error().kind == ErrorKind::kDoesNotFit);
   const auto& details = refused.error().details;
-  CHECK(std::any_of(details.begin(), details.end(), [](const std::string& detail) {
-    return detail.find("cut short by the time limit") != std::string::npos;
-  }));
+  const auto says = [&](const char* words) {
+    return std::any_of(details.begin(), details.end(), [&](const std::string& detail) {
+      return detail.find(words) != std::string::npos;
+    });
+  };
+  CHECK(says("the smallest limit that was found in time is --memory-limit"));
+  CHECK(says("cut short by the time limit: with more time less memory may do"));
+  CHECK_FALSE(says("the smallest limit that works"));
 }
 
 }  // namespace
