@@ -1,7 +1,10 @@
 // The `tenon` command.
+#include <strings.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <new>
@@ -120,6 +123,17 @@ std::string UsageProblem(const CLI::App& app, const CLI::ParseError& error, int 
   return error.what();
 }
 
+/// Kernels pass over a value that they do not know, so that figures would be of something else.
+void WarnOfUnknownCap() {
+  const char* cap = std::getenv("TENON_MAX_CPU_ISA");
+  if (cap == nullptr || *cap == '\0') return;
+  for (const char* known : {"avx2", "avx512", "default", "all"}) {
+    if (strcasecmp(cap, known) == 0) return;
+  }
+  std::cerr << "tenon: warning: TENON_MAX_CPU_ISA=" << OneLine(Clipped(cap))
+            << " caps nothing: avx2 is the value that does\n";
+}
+
 int Main(int argc, char** argv) {
   CLI::App app{"Tenon: compiles a trained model for a board, and runs it there."};
   app.name("tenon");
@@ -137,6 +151,7 @@ int Main(int argc, char** argv) {
     return tenon::tool::kUsage;
   }
   tenon::tool::CheckOutputNames(words);
+  WarnOfUnknownCap();
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

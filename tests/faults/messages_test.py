@@ -26,6 +26,12 @@ class Messages(cli_test.CliTest):
             self.assertIn(typed.split("=")[0], text)
         self.assertNotIn("did you mean", self.fails(2, "bench", "ok.tenon", "--xyzzy"))
 
+    def test_a_cap_on_instruction_sets_that_is_unknown_is_warned_of(self):
+        for cap, warned in [("sse4", True), ("avx2", False), ("AVX512", False), ("", False)]:
+            result = self.tenon("boards", env={**os.environ, "TENON_MAX_CPU_ISA": cap})
+            self.assertEqual(result.returncode, 0)
+            self.assertEqual(b"warning: TENON_MAX_CPU_ISA=sse4 caps nothing" in result.stderr, warned, cap)
+
     def test_a_mistyped_board_is_answered_with_the_one_that_was_meant_and_all_that_there_are(self):
         text = self.fails(2, "convert", "ok.onnx", "-o", "p.tenon", "--board", "rk3558")
         self.assertIn("no board 'rk3558': did you mean 'rk3588'?", text)
