@@ -20,6 +20,8 @@ struct UnaryRow {
   std::string_view limits = {};
 };
 
+constexpr std::string_view kZeroAtInfinity = "-infinity gives 0, where ONNX Runtime gives NaN";
+
 constexpr UnaryRow kUnaryRows[] = {
     {"Abs", UnaryFunction::kAbs},
     {"Atan", UnaryFunction::kAtan},
@@ -30,11 +32,10 @@ constexpr UnaryRow kUnaryRows[] = {
     {"Exp", UnaryFunction::kExp},
     {"Floor", UnaryFunction::kFloor},
     {"HardSigmoid", UnaryFunction::kHardSigmoid, "alpha", 0.2F, "beta", 0.5F},
-    {"HardSwish", UnaryFunction::kHardSwish, nullptr, 0.0F, nullptr, 0.0F,
-     "-infinity gives 0, where ONNX Runtime gives NaN"},
+    {"HardSwish", UnaryFunction::kHardSwish, nullptr, 0.0F, nullptr, 0.0F, kZeroAtInfinity},
     {"LeakyRelu", UnaryFunction::kLeakyRelu, "alpha", 0.01F},
     {"Log", UnaryFunction::kLog},
-    {"Mish", UnaryFunction::kMish},
+    {"Mish", UnaryFunction::kMish, nullptr, 0.0F, nullptr, 0.0F, kZeroAtInfinity},
     {"Neg", UnaryFunction::kNeg},
     {"Not", UnaryFunction::kNot},
     {"Reciprocal", UnaryFunction::kReciprocal},
@@ -46,7 +47,8 @@ constexpr UnaryRow kUnaryRows[] = {
     {"Sign", UnaryFunction::kSign},
     {"Sin", UnaryFunction::kSin},
     {"Softplus", UnaryFunction::kSoftplus},
-    {"Softsign", UnaryFunction::kSoftsign},
+    {"Softsign", UnaryFunction::kSoftsign, nullptr, 0.0F, nullptr, 0.0F,
+     "infinities give 1 and -1, where ONNX Runtime gives NaN"},
     {"Sqrt", UnaryFunction::kSqrt},
     {"Tanh", UnaryFunction::kTanh},
 };
@@ -188,7 +190,7 @@ constexpr LoweringRow kOthers[] = {
     {"CastLike", LowerCast},
     {"Celu", LowerCelu},
     {"Clip", LowerClip},
-    {"Gelu", LowerGelu},
+    {"Gelu", LowerGelu, {}, kZeroAtInfinity},
     {"PRelu", LowerPRelu},
     {"ThresholdedRelu", LowerThresholdedRelu},
 };

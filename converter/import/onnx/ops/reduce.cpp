@@ -16,7 +16,7 @@ struct ReduceRow {
 
 constexpr std::string_view kFloats = "f32, f16 and f64";
 constexpr std::string_view kNumbers = "f32, f16, f64, i32 and i64";
-constexpr std::string_view kOrdered = "f32, f16, f64, i8, u8, i32 and i64";
+constexpr std::string_view kOrdered = "f32, f16, f64, i8, u8, i32, i64 and bool";
 
 constexpr ReduceRow kReduceRows[] = {
     {"ReduceL1", ReduceFunction::kL1, 18, false, kNumbers},
@@ -53,6 +53,23 @@ Result<ReduceFunction> SummedFunction(Lowering& node, ReduceFunction function, T
   return function;
 }
 
+/// The reduction of x over `axes`, of which none given means all; the node's output, or an
+/// intermediate result.
+Result<TensorId> EmitReduce(Lowering& node, ReduceFunction function, TensorId x,
+                            std::vector<int32_t> axes, int output) {
+  const bool keep_dims = node.Flag("keepdims", true);
+  const int32_t rank = node.ShapeOf(x).rank;
+  if (rank == 0) {  // a scalar: reduced over an axis that is added for it
+    TENON_ASSIGN_OR_RETURN(x, node.Reshape(x, {1}));
+    return node.Reduce(function, x, {0}, false, output);
+  }
+  if (axes.empty()) {
+    axes.resize(static_cast<size_t>(rank));
+    std::iota(axes.begin(), axes.end(), 0);
+  }
+  return node.Reduce(function, x, axes, keep_dims, output);
+}
+
 Status LowerRow(Lowering& node, const ReduceRow& row) {
   TENON_ASSIGN_OR_RETURN(TensorId x, node.Input(0));
   const bool keep_dims = node.Flag("keepdims", true);
@@ -65,17 +82,14 @@ Status LowerRow(Lowering& node, const ReduceRow& row) {
     node.Alias(0, x);
     return {};
   }
-  const int32_t rank = node.ShapeOf(x).rank;
-  TENON_ASSIGN_OR_RETURN(std::vector<int32_t> axes, node.Axes(given, rank));
-  if (rank == 0) {  // a scalar: reduced over an axis that is added for it
-    TENON_ASSIGN_OR_RETURN(x, node.Reshape(x, {1}));
-    return node.Reduce(function, x, {0}, false, 0).status();
+  TENON_ASSIGN_OR_RETURN(const std::vector<int32_t> axes, node.Axes(given, node.ShapeOf(x).rank));
+  const bool has_order = function == ReduceFunction::kMax || function == ReduceFunction::kMin;
+  if (node.DTypeOf(x) != DType::kBool || !has_order) {
+    return EmitReduce(node, function, x, axes, 0).status();
   }
-  if (axes.empty()) {
-    axes.resize(static_cast<size_t>(rank));
-    std::iota(axes.begin(), axes.end(), 0);
-  }
-  return node.Reduce(function, x, axes, keep_dims, 0).status();
+  TENON_ASSIGN_OR_RETURN(x, node.Cast(x, DType::kU8));
+  TENON_ASSIGN_OR_RETURN(x, EmitReduce(node, function, x, axes, kIntermediate));
+  return node.Cast(x, DType::kBool, 0).status();
 }
 
 Status LowerReduce(Lowering& node) {

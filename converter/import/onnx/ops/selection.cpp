@@ -83,7 +83,10 @@ constexpr LoweringRow kRows[] = {
      LowerNonMaxSuppression,
      {},
      "thresholds and numbers constant; as many rows as can be taken, -1 where nothing is"},
-    {"TopK", LowerTopK, {}, "K constant; NaN counts as the largest"},
+    {"TopK",
+     LowerTopK,
+     {},
+     "K constant; f32, f16, f64, i8, u8, i32 and i64; NaN counts as the largest"},
 };
 
 }  // namespace

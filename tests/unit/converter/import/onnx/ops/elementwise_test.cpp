@@ -288,6 +288,23 @@ TEST_CASE("ReduceL1 and ReduceSumSquare: of integers, integers") {
   CHECK(run("ReduceSumSquare") == std::vector<float>{5, 25});
 }
 
+TEST_CASE("ReduceMax and ReduceMin: of bools, whether any is or all are true") {
+  const auto run = [](const char* op) {
+    auto model = ModelBuilder(20)
+                     .Input("x", {3, 2})
+                     .Ints("a", {1})
+                     .Node("Cast", {"x"}, {"b"}, "a")
+                     .Set("to", TensorProto::BOOL)
+                     .Node(op, {"b", "a"}, {"r"}, "b")
+                     .Set("keepdims", 0)
+                     .Node("Cast", {"r"}, {"y"}, "c")
+                     .Set("to", TensorProto::FLOAT);
+    return Run(model.Output("y"), {{1, 0, 0, 0, 2, 3}});
+  };
+  CHECK(run("ReduceMax") == std::vector<float>{1, 0, 1});
+  CHECK(run("ReduceMin") == std::vector<float>{0, 0, 1});
+}
+
 TEST_CASE("ReduceMean: axes are an input since opset 18") {
   const auto model = ModelBuilder(18)
                          .Input("x", {2, 3, 4})
