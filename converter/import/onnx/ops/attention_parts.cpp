@@ -237,7 +237,7 @@ Result<TensorId> Scores(Lowering& node, const Heads& heads) {
   TENON_ASSIGN_OR_RETURN(TensorId scores,
                          node.Emit(OpKind::kMatMul, {heads.q, heads.k}, Attributes(transposed)));
   const float cap = node.Float("softcap", 0.0F);
-  if (cap == 0.0F) return Scaled(node, scores, scale);
+  if (!(cap > 0.0F)) return Scaled(node, scores, scale);
   TENON_ASSIGN_OR_RETURN(scores, Scaled(node, scores, double{scale} / double{cap}));
   TENON_ASSIGN_OR_RETURN(scores, node.Unary(scores, {UnaryFunction::kTanh, 0.0F, 0.0F}));
   return Scaled(node, scores, cap);
