@@ -1,4 +1,6 @@
 // Pools: of maxima, of averages and of p-norms, by windows and over all of an image.
+#include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "converter/import/onnx/ops/ops.hpp"
@@ -109,7 +111,8 @@ void ReachToCeiling(int64_t extent, WindowSpan& span) {
   if (room < 0) return;
   int64_t last = (room + span.stride - 1) / span.stride * span.stride;  // where it begins
   if (last >= extent + span.begin) last -= span.stride;
-  if (last > room) span.end += static_cast<int32_t>(last - room);
+  const int64_t end = span.end + std::max<int64_t>(0, last - room);
+  if (end <= std::numeric_limits<int32_t>::max()) span.end = static_cast<int32_t>(end);
 }
 
 // The root of as many times the average as a window has places: padding, which is 0, counts.
