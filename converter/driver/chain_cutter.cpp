@@ -61,16 +61,6 @@ bool HasTooManyTiles(const Fitted& fitted) {
   return has_tiles && storages * (storages - 1) / 2 > kMostPairs;
 }
 
-/// Returns true if `a` is the better one of at most so many bytes: the faster, then the smaller.
-bool IsCheaper(const Fitted& a, const Fitted& b, int64_t arena_bytes) {
-  const int64_t of_a = a.compiled.arena.bytes;
-  const int64_t of_b = b.compiled.arena.bytes;
-  if (of_a > arena_bytes || of_b > arena_bytes) return of_a < of_b;
-  const Picoseconds time_of_a = a.compiled.time.after;
-  const Picoseconds time_of_b = b.compiled.time.after;
-  return time_of_a != time_of_b ? time_of_a < time_of_b : of_a < of_b;
-}
-
 }  // namespace
 
 Result<Fitted> SplitAndCompile(Graph graph, const CompileOptions& compile, MemorySplit chains,
@@ -88,6 +78,15 @@ Result<Fitted> SplitAndCompile(Graph graph, const CompileOptions& compile, Memor
 
 bool IsTooSlow(const Fitted& fitted, double most_time) {
   return most_time > 0 && static_cast<double>(fitted.compiled.time.after) > most_time;
+}
+
+bool IsCheaper(const Fitted& a, const Fitted& b, int64_t arena_bytes) {
+  const int64_t of_a = a.compiled.arena.bytes;
+  const int64_t of_b = b.compiled.arena.bytes;
+  if (of_a > arena_bytes || of_b > arena_bytes) return of_a < of_b;
+  const Picoseconds time_of_a = a.compiled.time.after;
+  const Picoseconds time_of_b = b.compiled.time.after;
+  return time_of_a != time_of_b ? time_of_a < time_of_b : of_a < of_b;
 }
 
 ChainCutter::ChainCutter(Graph graph, const MemorySplitOptions& options)
@@ -157,6 +156,11 @@ Result<Fitted> ChainCutter::CutBy(PatchPlanner& planner, const CutOptions& optio
   // In a smaller arena there may be less room for workspaces, so that it takes too long.
   if (IsTooSlow(*fitted, options.most_time)) {
     TENON_ASSIGN_OR_RETURN(fitted, CompileCut(cut, fit.split, options, as_cut));
+  }
+  // Another order may need less, but leave workspaces less room where it matters.
+  if (options.wanted == Wanted::kCheapest) {
+    TENON_ASSIGN_OR_RETURN(const Fitted* unordered, CompileCut(cut, fit.split, options, as_cut));
+    if (IsCheaper(*unordered, *fitted, arena_bytes)) fitted = unordered;
   }
   Fitted result = *fitted;
   if (result.cut == nullptr) result.cut = std::make_shared<Graph>(std::move(cut));

@@ -28,10 +28,14 @@ struct CutOptions {
 /// Returns true if the program takes longer than `most_time` picoseconds; 0: never.
 [[nodiscard]] bool IsTooSlow(const Fitted& fitted, double most_time);
 
+/// Returns true if `a` is the better one of at most so many bytes: the faster, then the smaller.
+[[nodiscard]] bool IsCheaper(const Fitted& a, const Fitted& b, int64_t arena_bytes);
+
 class ChainCutter {
  public:
   ChainCutter(Graph graph, const MemorySplitOptions& options);
 
+  [[nodiscard]] const Graph& graph() const { return graph_; }
   /// Returns true if the graph's ops are in this order.
   [[nodiscard]] bool HasOrder(const std::vector<OpId>& order) const;
 

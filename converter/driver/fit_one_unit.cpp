@@ -6,6 +6,7 @@
 #include "converter/driver/direct_space.hpp"
 #include "converter/driver/fit_program.hpp"
 #include "converter/schedule/make_schedule.hpp"
+#include "converter/split/early_reads.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -452,8 +453,36 @@ Result<Fitted> OneUnitFitter::Cut(const CompileOptions& compile, int64_t arena_b
   if (whole.compiled.order.changed) TakeOrder(whole.compiled, graph);
   if (!cutter_ || !cutter_->HasOrder(graph.OpOrder())) {
     cutter_ = std::make_unique<ChainCutter>(std::move(graph), split_options_);
+    early_reads_ = 0;
   }
-  return cutter_->Cut({compile, ops, most_time_, wanted}, arena_bytes);
+  const CutOptions options = {compile, ops, most_time_, wanted};
+  Result<Fitted> found = cutter_->Cut(options, arena_bytes);
+  if (split_options_.follow) TENON_RETURN_IF_ERROR(TryEarlyReads(options, arena_bytes, found));
+  return found;
+}
+
+/// Takes what is cut where shortcuts' inputs die early, if that is better than `found`.
+Status OneUnitFitter::TryEarlyReads(const CutOptions& options, int64_t arena_bytes,
+                                    Result<Fitted>& found) {
+  if (!found.ok() && !IsTooLarge(found.error())) return {};
+  if (options_.time_limit.Passed() || (arena_bytes == 0 && !found.ok())) return {};
+  const bool fits = arena_bytes > 0 && found.ok() && found->compiled.arena.bytes <= arena_bytes;
+  if (fits && IsNearlyAsFastAsWhole(*found)) return {};
+  Graph graph = cutter_->graph();
+  const int64_t most = arena_bytes > 0 ? arena_bytes : found->compiled.arena.bytes;
+  TENON_ASSIGN_OR_RETURN(const int reads, ReadEarly(graph, most));
+  if (reads == 0) return {};
+  if (reads != early_reads_) {
+    early_ = std::make_unique<ChainCutter>(std::move(graph), split_options_);
+    early_reads_ = reads;
+  }
+  Result<Fitted> early = early_->Cut(options, arena_bytes);
+  if (!early.ok()) return IsTooLarge(early.error()) ? Status() : early.error();
+  if (IsTooSlow(*early, options.most_time)) return {};
+  const bool is_better =
+      !found.ok() || IsTooSlow(*found, options.most_time) || IsCheaper(*early, *found, arena_bytes);
+  if (is_better) found = std::move(early);
+  return {};
 }
 
 }  // namespace tenon::converter

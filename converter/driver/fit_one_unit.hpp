@@ -45,6 +45,8 @@ class OneUnitFitter : public FitWays {
   Status Improve(const CompileOptions& compile, const Fitted& whole, Fitted& smallest);
   [[nodiscard]] Result<Fitted> Cut(const CompileOptions& compile, int64_t arena_bytes,
                                    const Fitted& whole, bool ops, Wanted wanted = Wanted::kFirst);
+  [[nodiscard]] Status TryEarlyReads(const CutOptions& options, int64_t arena_bytes,
+                                     Result<Fitted>& found);
 
   const Graph& graph_;
   const SplitOptions& split_;
@@ -60,6 +62,8 @@ class OneUnitFitter : public FitWays {
   std::optional<Fitted> in_one_;  ///< result of SmallestInAll
   std::optional<Fitted> smallest_;
   std::unique_ptr<ChainCutter> cutter_;  ///< of the graph in the order that was cut last
+  std::unique_ptr<ChainCutter> early_;   ///< of the same after ReadEarly
+  int early_reads_ = 0;                  ///< its number of them
 };
 
 }  // namespace tenon::converter

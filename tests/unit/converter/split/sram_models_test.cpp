@@ -95,5 +95,36 @@ TEST_CASE("SRAM of models: where outputs may follow inputs, no plan within a lim
   }
 }
 
+TEST_CASE("SRAM of models: what a shortcut reads is kept, where that is faster") {
+  const std::filesystem::path path =
+      test::SharedPath("models/mlperf_resnet8_cifar10/resnet8_int8.tflite");
+  if (path.empty()) return;
+  constexpr int64_t kTight = 17'472;
+  constexpr double kMostSlowdown = 1.45;  // 1.62 without
+  const auto within = [&](int64_t bytes) {
+    ConvertOptions options = test::OptionsFor("cortex-m7");
+    options.model = path;
+    options.split.limit_asked = true;
+    options.board.FindSpace("sram")->bytes = bytes;
+    options.board.FindSpace("dtcm")->bytes = 0;
+    for (MemorySpace& space : options.board.memory_spaces) space.reserve_bytes = 0;
+    Result<Conversion> found = Convert(options);
+    if (!found.ok()) FAIL(found.error().message);
+    return std::move(*found);
+  };
+  const Conversion plain = within(int64_t{1} << 20);
+  const Conversion tight = within(kTight);
+  CHECK(tight.memory.arena_bytes <= kTight);
+  CHECK(static_cast<double>(tight.time.after) <=
+        kMostSlowdown * static_cast<double>(plain.time.after));
+  std::vector<std::vector<std::byte>> inputs(1, std::vector<std::byte>(32 * 32 * 3));
+  SplitMix64 random(19);
+  for (std::byte& byte : inputs[0]) byte = static_cast<std::byte>(random.Next());
+  const test::RunResult expected = test::RunPlan(plain.plan, inputs, {true, 1, false});
+  const test::RunResult result = test::RunPlan(tight.plan, inputs, {true, 1, false});
+  REQUIRE_MESSAGE(result.error.empty(), result.error);
+  CHECK(result.outputs == expected.outputs);
+}
+
 }  // namespace
 }  // namespace tenon::converter
