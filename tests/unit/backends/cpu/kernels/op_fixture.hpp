@@ -25,6 +25,9 @@
 #include "backends/cpu/kernels/portable/portable_table.hpp"
 #include "runtime/backend_api/kernel.hpp"
 #include "runtime/ops/op_row.hpp"
+#ifdef TENON_BARE_METAL
+#include "sdk/examples/firmware/board/board.h"
+#endif
 
 namespace tenon::cpu::testing {
 
@@ -178,11 +181,17 @@ inline Tensor Random(const std::vector<int32_t>& dims, Layout layout, Generator&
 }
 
 /// Returns how many of so many random cases run: on emulated boards, where each takes some hundred
-/// times as long and the code is the same, every sixth.
-constexpr int RandomCases(int all) {
-#ifdef TENON_FIRMWARE
+/// times as long and the code is the same, every sixth, unless the program was started with the
+/// word --all-cases, as the tests with the label full are.
+inline int RandomCases(int all) {
+#ifdef TENON_BARE_METAL
   constexpr int kShare = 6;
-  return (all + kShare - 1) / kShare;
+  constexpr int kMostWords = 32;
+  char* words[kMostWords];
+  const int count = board_arguments(words, kMostWords);
+  const bool runs_all = std::any_of(
+      words, words + count, [](const char* word) { return std::strcmp(word, "--all-cases") == 0; });
+  return runs_all ? all : (all + kShare - 1) / kShare;
 #else
   return all;
 #endif
