@@ -23,10 +23,10 @@ std::string KeyOfCuts(const MemorySplit& chains) {
   std::string key;
   for (const SplitChain& chain : chains.chains) {
     const Patching& patching = chain.patching;
-    key += fmt::format("\n{} {} {} {} {} {} {}", chain.first_op, chain.last_op,
+    key += fmt::format("\n{} {} {} {} {} {} {} {}", chain.first_op, chain.last_op,
                        static_cast<int>(chain.dimension), patching.parts,
                        static_cast<int>(patching.policy), patching.tiles,
-                       static_cast<int>(patching.tile_policy));
+                       static_cast<int>(patching.tile_policy), patching.steps);
   }
   return key;
 }

@@ -210,6 +210,7 @@ Json SplitsJson(const Conversion& conversion) {
                   {"copied_bytes", chain.copied_bytes},
                   {"recomputed_work", chain.recomputed_work},
                   {"reason", chain.reason}};
+    if (chain.patching.steps > 1) split["steps"] = chain.patching.steps;
     if (chain.patching.tiles > 1) {
       split["tiles"] = chain.patching.tiles;
       split["tile_halo"] = Name(chain.patching.tile_policy);

@@ -118,6 +118,8 @@ struct Patching {
   /// that a later tile of the patch needs again. Rows that are kept are kept tile by tile.
   int32_t tiles = 1;
   PatchPolicy tile_policy = PatchPolicy::kRecompute;
+  /// Patches that add one share of the exits together, where rows are kept: see StepsPerShare.
+  int32_t steps = 1;
 
   /// Returns how the chain's columns are cut.
   [[nodiscard]] Patching Across() const { return {tiles, tile_policy}; }

@@ -159,6 +159,18 @@ std::vector<int32_t> MemoryPlanSearch::CountsInSteps(const Chain& chain, PatchPo
   return counts;
 }
 
+/// Returns in how many steps shares of few rows are tried. Where an op has a stride, those before
+/// it make more rows than the exits get.
+int32_t MemoryPlanSearch::MostSteps(const Chain& chain, PatchPolicy policy, int32_t parts) const {
+  constexpr int32_t kFewRows = 4;
+  const int32_t rows = chain.MostSharedRows();
+  const bool has_stride =
+      std::any_of(chain.tensors.begin(), chain.tensors.end(),
+                  [rows](const ChainTensor& tensor) { return tensor.rows / 2 >= rows; });
+  const bool few = parts < rows && CeilDiv(rows, parts) <= kFewRows;
+  return options_.follow && policy != PatchPolicy::kRecompute && has_stride && few ? 2 : 1;
+}
+
 /// Returns the extra bytes of exits that are parts of storages reaching beyond the chain, such as
 /// concatenations: the whole storage if it begins in the chain; nothing if it is alive before.
 int64_t MemoryPlanSearch::ExitsInLargerStorages(const Chain& chain) const {
@@ -197,7 +209,8 @@ void MemoryPlanSearch::LookUp(const Chain& chain, Way& way) {
                 patching.parts,
                 static_cast<int>(patching.policy),
                 patching.tiles,
-                static_cast<int>(patching.tile_policy)};
+                static_cast<int>(patching.tile_policy),
+                patching.steps};
   const auto [found, is_new] = known_[static_cast<size_t>(into_)].try_emplace(key);
   if (is_new) {
     const PlannedChain planned = Evaluate(chain, patching);
@@ -214,12 +227,15 @@ bool MemoryPlanSearch::TryPolicy(const Chain& chain, int64_t target, Way way, Wa
                                  int64_t& least_peak) {
   const auto take_first = [&](const std::vector<int32_t>& counts) {
     for (const int32_t parts : counts) {
-      way.patching.parts = parts;
-      LookUp(chain, way);
-      if (way.cost >= best.cost) return false;
-      if (way.peak > target) continue;
-      best = way;
-      return true;
+      for (int32_t steps = 1; steps <= MostSteps(chain, way.patching.policy, parts); ++steps) {
+        way.patching.parts = parts * steps;
+        way.patching.steps = steps;
+        LookUp(chain, way);
+        if (way.cost >= best.cost) return false;
+        if (way.peak > target) continue;
+        best = way;
+        return true;
+      }
     }
     return false;
   };

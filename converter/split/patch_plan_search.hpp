@@ -99,12 +99,13 @@ class MemoryPlanSearch {
   PlannedChain Evaluate(const Chain& chain, const Patching& patching);
   std::optional<Chain> ChainOf(int64_t first, SplitDimension dimension, size_t count);
   [[nodiscard]] std::vector<int32_t> PartCounts(const Chain& chain) const;
+  [[nodiscard]] int32_t MostSteps(const Chain& chain, PatchPolicy policy, int32_t parts) const;
   [[nodiscard]] std::vector<int32_t> CountsInSteps(const Chain& chain, PatchPolicy policy) const;
   [[nodiscard]] std::vector<int32_t> CountsOfTiledPatches(const Chain& chain,
                                                           PatchPolicy policy) const;
   [[nodiscard]] PlanOfChains Collect(const std::vector<Reached>& reached);
 
-  using Key = std::tuple<int64_t, size_t, int, int32_t, int, int32_t, int>;
+  using Key = std::tuple<int64_t, size_t, int, int32_t, int, int32_t, int, int32_t>;
   const Graph& graph_;
   MemorySplitOptions options_;
   GraphOrder order_;

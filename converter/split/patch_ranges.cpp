@@ -11,6 +11,13 @@ int32_t RoundUpTo(int32_t value, int32_t multiple, int32_t most) {
   return static_cast<int32_t>(std::min<int64_t>(RoundUp<int64_t>(value, multiple), most));
 }
 
+/// Returns of how many rows a step makes multiples, where the exits have more than one row for each
+/// share: as many, since kernels take several rows at once in less time.
+int32_t LeastRowsOfStep(const Chain& chain, const Patching& patching, int32_t steps) {
+  if (patching.steps <= 1) return 1;
+  return CeilDiv(chain.MostSharedRows(), CeilDiv(patching.parts, steps));
+}
+
 /// Of a tensor before what reads it is known.
 constexpr PatchRows kNoRows = {INT32_MAX, INT32_MAX, 0, 0};
 
@@ -29,7 +36,8 @@ IndexRange ExitShare(const Chain& chain, size_t tensor, int32_t parts, int32_t p
 
 int32_t StepsPerShare(const Chain& chain, const Patching& patching) {
   if (patching.policy == PatchPolicy::kRecompute) return 1;
-  return static_cast<int32_t>(CeilDiv<int64_t>(patching.parts, chain.MostSharedRows()));
+  const auto least = static_cast<int32_t>(CeilDiv<int64_t>(patching.parts, chain.MostSharedRows()));
+  return std::max(patching.steps, least);
 }
 
 std::vector<uint8_t> ComputedAgain(const Chain& chain, PatchPolicy policy) {
@@ -67,6 +75,7 @@ PatchRanges::PatchRanges(const Chain& chain, const Patching& patching)
     : chain_(chain),
       patching_(patching),
       steps_(StepsPerShare(chain, patching)),
+      least_rows_(LeastRowsOfStep(chain, patching, steps_)),
       again_(ComputedAgain(chain, patching.policy)) {
   Boundary(patching_.parts, final_);
 }
@@ -85,7 +94,8 @@ void PatchRanges::Boundary(int32_t part, std::vector<int32_t>& done) const {
   for (const ChainOp& op : chain_.ops) {
     const auto out = static_cast<size_t>(op.output);
     const int64_t more = int64_t{whole[out] - done[out]} * step / steps_;
-    done[out] += static_cast<int32_t>(more / op.granularity * op.granularity);
+    const int64_t rows = RoundUp<int64_t>(least_rows_, op.granularity);
+    done[out] += static_cast<int32_t>(more / rows * rows);
   }
   AddNeeds(share, done);
 }

@@ -72,6 +72,7 @@ class PatchRanges {
   const Chain& chain_;
   Patching patching_;
   int32_t steps_;               ///< StepsPerShare
+  int32_t least_rows_;          ///< a step makes multiples of so many rows
   std::vector<uint8_t> again_;  ///< ComputedAgain
   std::vector<int32_t> final_;  ///< rows made once all patches are done
   std::vector<int32_t> before_;

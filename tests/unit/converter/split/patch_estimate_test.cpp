@@ -108,6 +108,35 @@ output %b
   }
 }
 
+TEST_CASE("Patch ranges: a share of two rows in two steps makes rows in pairs") {
+  const Chain chain = WholeChain(R"(graph g
+input %x: f32[1,1,8,1]
+const %v: f32[1,1,1,1] = [1]
+const %w: f32[1,1,2,1] = [1, 2]
+%a = conv(%x, %v)
+%b = conv(%a, %w) {strides=[2,1]}
+%c = conv(%b, %v)
+output %c
+)");
+  Patching patching{4, PatchPolicy::kKeepRows};
+  patching.steps = 2;
+  PatchRanges ranges(chain, patching);
+  std::vector<PatchRows> rows;
+  for (int32_t share = 0; share < 2; ++share) {
+    CAPTURE(share);
+    const int32_t first = 4 * share;
+    ranges.Rows(2 * share, rows);
+    CheckRows(rows[0], {first, first, first + 2, first});  // waits for the next
+    CHECK(rows[1].New().size() == 0);
+    CHECK(rows[2].New().size() == 0);
+    ranges.Rows(2 * share + 1, rows);
+    CheckRows(rows[0], {first, first + 2, first + 4, first + 4});
+    for (const size_t t : {1, 2}) {
+      CheckRows(rows[t], {first / 2, first / 2, first / 2 + 2, first / 2 + 2});
+    }
+  }
+}
+
 TEST_CASE("Patch ranges: the last of patches that fill no whole share ends with all rows") {
   const Chain chain = TwoConvolutions();
   PatchRanges ranges(chain, {11, PatchPolicy::kKeepRows});  // 6 shares in up to 2 steps

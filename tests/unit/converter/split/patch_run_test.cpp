@@ -26,6 +26,7 @@ bool CutAtRandom(Graph& graph, CutInto into, SplitMix64& dice) {
   if (chain.ops.empty() || chain.tensors.back().rows < 2) return false;
   const auto parts = static_cast<int32_t>(2 + pick(static_cast<size_t>(chain.tensors[0].rows)));
   Patching patching{parts, kPatchPolicies[pick(3)]};
+  patching.steps = static_cast<int32_t>(1 + pick(3));
   if (into == CutInto::kTiles) {
     if (!ChainBuilder::AddColumns(graph, order, chain)) return false;
     patching.tiles =

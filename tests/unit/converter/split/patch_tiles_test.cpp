@@ -119,6 +119,7 @@ TEST_CASE("Tiles: random chains compute bit by bit what the whole ops do, howeve
       for (const PatchPolicy tile_policy : kTilePolicies) {
         const int32_t steps = policy == PatchPolicy::kRecompute ? 1 : 2;
         Patching patching{1 + pick(steps * chain.MostSharedRows()), policy};
+        patching.steps = 1 + pick(3);
         patching.tiles = 1 + pick(chain.columns->MostSharedRows());
         patching.tile_policy = tile_policy;
         CAPTURE(Name(policy));

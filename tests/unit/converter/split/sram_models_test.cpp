@@ -2,6 +2,7 @@
 // place, and in patches at a bounded price.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -93,6 +94,24 @@ TEST_CASE("SRAM of models: where outputs may follow inputs, no plan within a lim
     if (found->time.after < beside->time.after) continue;
     CHECK(found->memory.arena_bytes <= beside->memory.arena_bytes);
   }
+}
+
+TEST_CASE("SRAM of models: rows of the output are made in pairs, those before in more patches") {
+  const std::filesystem::path path =
+      test::SharedPath("models/mlperf_resnet8_cifar10/resnet8_int8.tflite");
+  if (path.empty()) return;
+  ConvertOptions options = test::OptionsFor("cortex-m7");
+  options.model = path;
+  options.compile.objective = Objective::kMemory;
+  options.split.most_slowdown = 1.3;
+  options.board.FindSpace("dtcm")->bytes = 0;
+  options.board.FindSpace("dtcm")->reserve_bytes = 0;
+  const Result<Conversion> found = Convert(options);
+  if (!found.ok()) FAIL(found.error().message);
+  CHECK(found->memory.arena_bytes <= 20'000);  // 20,736 without
+  const std::vector<SplitChain>& chains = found->chain_splits.chains;
+  CHECK(std::any_of(chains.begin(), chains.end(),
+                    [](const SplitChain& chain) { return chain.patching.steps > 1; }));
 }
 
 TEST_CASE("SRAM of models: what a shortcut reads is kept, where that is faster") {
