@@ -54,8 +54,8 @@ def ops_of(options, words):
 
 
 def fit(rows, weights=None):
-    """Instructions per unit of each term: least in all, over no op's count. Relative to the counts; an op
-    weighs as often as it occurs in the plans, so that what patches repeat has the closest bounds."""
+    """Instructions per unit of each term: over no op's count, and least in all, relative to the counts and
+    by the ops' weights."""
     names = sorted({name for terms, _ in rows for name in terms})
     matrix = numpy.array([[terms.get(name, 0) / count for name in names] for terms, count in rows])
     answer = linprog(numpy.array(weights or [1] * len(rows)) @ matrix, A_ub=-matrix, b_ub=-numpy.ones(len(rows)), bounds=(0, None))
@@ -106,7 +106,7 @@ def main():
     options.build = (options.build or ROOT / "build" / options.board).resolve()
     options.tenon = pathlib.Path(options.tenon).resolve()
     models, unknown = collections.defaultdict(dict), collections.Counter()
-    times = collections.Counter()
+    shares = collections.Counter()
     for line in options.plans.read_text().splitlines():
         if not line or line.startswith("#"):
             continue
@@ -116,16 +116,19 @@ def main():
             print(f"left out: {line}: {str(failure).splitlines()[1][:100]}", file=sys.stderr)
             continue
         unknown.update(missing)
+        total = sum(count for _, _, count in found)
         for model, terms, count in found:  # equal ops once
             key = tuple(sorted(terms.items()))
             models[model][key] = max(models[model].get(key, 0), count)
-            times[model, key] += 1
+            # Each plan weighs the same, and an op what it takes of its plan: what is least in all is the sum
+            # of the plans' bounds, each over what its plan counts.
+            shares[model, key] += count / total
     rows = [("run", "start", RUN)]
     print(f"{'model':64} {'ops':>5} {'terms':>5} {'least':>6} {'mean':>6} {'most':>6}  held out")
     for model, found in sorted(models.items()):
         entries = [(dict(key), count) for key, count in sorted(found.items())]
         random.Random(1).shuffle(entries)
-        cost = fit(entries, [times[model, tuple(sorted(terms.items()))] for terms, _ in entries])
+        cost = fit(entries, [shares[model, tuple(sorted(terms.items()))] for terms, _ in entries])
         margin = options.margin if len(entries) >= 3 * len(cost) else options.margin_of_few
         cost = {name: value * margin for name, value in cost.items()}
         ratios = [predict(cost, terms) / count for terms, count in entries]
