@@ -49,8 +49,9 @@ std::string KeyOf(const MemorySplit& chains, const SplitReport& ops,
 }
 
 /// Returns true if firmware, which compares storages pair by pair when it loads a plan, would give
-/// up: its budget is 8 million comparisons (runtime/format/plan_check_state.cpp), of which those of
-/// exits' parts take some. Patches along one dimension are never that many.
+/// up: its budget is 16 million comparisons (runtime/format/plan_check_state.cpp), of which uses of
+/// the same bytes and parts of exits take more than half. Patches along one dimension are never
+/// that many.
 bool HasTooManyTiles(const Fitted& fitted) {
   constexpr int64_t kMostPairs = int64_t{7} << 20;
   const std::vector<SplitChain>& chains = fitted.chains.chains;

@@ -63,7 +63,7 @@ bool CountReferences(CheckedProgram& check) {
     }
   }
   check.references = all - constants;
-  check.budget = (size_t{1} << 23) + 8 * check.references;
+  check.budget = (size_t{1} << 24) + 8 * check.references;
   return all <= limit;
 }
 

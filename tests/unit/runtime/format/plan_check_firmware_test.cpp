@@ -91,11 +91,25 @@ TEST_CASE("Firmware: more ops or storages than its numbers count are refused") {
 TEST_CASE("Firmware: more comparisons than the budget allows are refused, not done") {
   PlanSpec spec;
   spec.arenas[0].bytes = 1 << 20;
-  const uint32_t storage = spec.AddStorage(0, 5000);
-  for (uint64_t i = 0; i < 5000; ++i) {
+  const uint32_t storage = spec.AddStorage(0, 6000);
+  for (uint64_t i = 0; i < 6000; ++i) {
     spec.AddOp({}, {spec.AddTensor(storage, {1}, i, {1}, DType::kU8)});
   }
   CHECK(Says(spec, "too many strided parts"));
+}
+
+TEST_CASE("Firmware: the budget is enough for as many storages as plans of tiles have") {
+  constexpr uint64_t kMost = 3830;  // 7 << 20 pairs: converter/driver/chain_cutter.cpp
+  PlanSpec spec;
+  spec.arenas[0].bytes = 128;
+  uint32_t last = 0;
+  for (uint64_t i = 0; i < kMost; ++i) {  // every second one on the same bytes
+    const uint32_t storage = spec.AddStorage(i % 2 * 64, 64);
+    const uint32_t tensor = spec.AddTensor(storage, {64}, 0, {1}, DType::kU8);
+    spec.AddOp(i == 0 ? std::vector<uint32_t>() : std::vector<uint32_t>{last}, {tensor});
+    last = tensor;
+  }
+  CHECK(Check(spec) == "");
 }
 
 TEST_CASE("Firmware: scratch is a few bytes per op and storage") {

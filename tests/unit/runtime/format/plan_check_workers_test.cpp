@@ -136,7 +136,7 @@ TEST_CASE("CheckPlan: thousands of parts side by side are no more work than a fe
 }
 
 TEST_CASE("CheckPlan: more work than the budget is refused instead of done") {
-  CHECK(Says(Columns(8000, /*ragged=*/true), "too many strided parts"));
+  CHECK(Says(Columns(12000, /*ragged=*/true), "too many strided parts"));
 }
 
 TEST_CASE("CheckPlan: stages run on workers") {
