@@ -1,4 +1,5 @@
-// Quantized depthwise convolution: each item of work is one output row of one block of channels.
+// Quantized depthwise convolution: each item of work is one output row of one block of channels, or
+// a part of the row.
 #include <cstddef>
 
 #include "backends/cpu/caps/q8_caps.hpp"
@@ -13,6 +14,8 @@ namespace {
 using In = QuantizedGemmInput;
 
 constexpr int64_t kSmallWork = 30'000;
+/// Of an item of work, where an image of one column is computed as a row.
+constexpr int32_t kTurnedPixels = 64;
 
 /// Describes one spatial dimension of the windows.
 struct Axis {
@@ -30,6 +33,13 @@ struct Depthwise {
   Axis columns;
   const TensorView* x;
   const TensorView* y;
+  int64_t x_row;  ///< bytes from row to row
+  int64_t x_column;
+  int64_t y_row;
+  int64_t y_column;
+  int32_t y_rows;
+  int32_t y_columns;
+  int32_t bands;  ///< of a row; each is an item of work
   ByteOutput output;
   uint8_t x_flip;
   bool fixed_point;
@@ -44,6 +54,21 @@ Axis AxisOf(const OpCall& op, int i) {
   axis.pad = attributes.pads[i];
   axis.kernel = op.Input(In::kWeights).dims[2 + i];
   return axis;
+}
+
+/// An image of one column, as sequences have, is computed as one of one row: each row is a call.
+void TurnColumn(Depthwise& state) {
+  const Axis& columns = state.columns;
+  if (columns.input != 1 || columns.kernel != 1 || state.y->dims[3] != 1 || columns.pad != 0)
+    return;
+  const Axis rows = state.rows;
+  state.rows = columns;
+  state.columns = rows;
+  state.x_column = state.x_row;
+  state.y_column = state.y_row;
+  state.y_columns = state.y_rows;
+  state.y_rows = 1;
+  state.bands = (state.y_columns + kTurnedPixels - 1) / kTurnedPixels;
 }
 
 /// What each tap reads of one output row's windows, for the block of channels from `first` on.
@@ -61,8 +86,8 @@ void FillTaps(const Depthwise& state, const uint8_t* image, const uint8_t* paddi
   const Axis rows = state.rows;
   const int64_t dilation = state.columns.dilation;
   const int of_row = state.weights->is_column ? 1 : state.columns.kernel;
-  const int64_t step = state.x->strides[3];
-  const int64_t next_row = state.x->strides[2];
+  const int64_t step = state.x_column;
+  const int64_t next_row = state.x_row;
   int64_t h = top;
   for (int i = 0, row = 0; i < count; ++row, h += rows.dilation) {
     const bool inside = row < rows.kernel && h >= 0 && h < rows.input;
@@ -82,10 +107,10 @@ void FillPairs(const Depthwise& state, const uint8_t* image, const uint8_t* padd
   for (int row = 0; row < rows.kernel + rows.kernel % 2; ++row) {
     const int64_t h = top + row * rows.dilation;
     const bool inside = row < rows.kernel && h >= 0 && h < rows.input;
-    const uint8_t* from = inside ? image + h * state.x->strides[2] : padding;
+    const uint8_t* from = inside ? image + h * state.x_row : padding;
     DepthwiseTap* to = taps + row / 2 * 2 * columns + row % 2;
     for (int column = 0; column < columns; ++column) {
-      to[2 * column] = {from, inside ? state.x->strides[3] : 0, column};
+      to[2 * column] = {from, inside ? state.x_column : 0, column};
     }
   }
 }
@@ -99,7 +124,7 @@ void MoveTaps(RowTaps& row, int first) {
 void SetTaps(const Depthwise& state, int row, int first, RowTaps& taps) {
   const DepthwiseWeights& weights = *state.weights;
   if (row == taps.row) return MoveTaps(taps, first);
-  const int rows = state.y->dims[2];
+  const int rows = state.y_rows;
   const int group = weights.routines->depthwise_form.group;
   taps.row = row;
   taps.first = first;
@@ -136,37 +161,39 @@ void SetBlock(const Depthwise& state, const ChannelBlock& block, DepthwiseCall& 
   call.output = state.output;
 }
 
-void RunRow(const Depthwise& state, int64_t image, int row, int begin, int end, RowTaps& taps) {
-  const TensorView& y = *state.y;
-  uint8_t* to = y.As<uint8_t>() + image * y.strides[0] + int64_t{row} * y.strides[2];
+/// Runs blocks [begin, end) of a band of a row of all images.
+void RunBand(const Depthwise& state, int row, int band, int begin, int end, RowTaps& taps) {
+  const int first_pixel = band * kTurnedPixels;
+  const int pixels = state.y_columns - first_pixel;
+  uint8_t* to = state.y->As<uint8_t>() + row / state.y_rows * int64_t{state.y->strides[0]} +
+                row % state.y_rows * state.y_row + first_pixel * state.y_column;
   DepthwiseCall call;
   call.taps = taps.taps;
-  call.y_step = y.strides[3];
+  call.y_step = state.y_column;
   call.columns = state.columns.input;
-  call.first = -state.columns.pad;
+  call.first = first_pixel * state.columns.stride - state.columns.pad;
   call.stride = state.columns.stride;
-  call.pixels = y.dims[3];
+  call.pixels = state.bands == 1 || pixels < kTurnedPixels ? pixels : kTurnedPixels;
   for (int index = begin; index < end; ++index) {
     const ChannelBlock block = state.weights->BlockAt(index);
     SetBlock(state, block, call);
     const int first = block.first - call.common;
-    SetTaps(state, static_cast<int>(image * y.dims[2]) + row, first, taps);
+    SetTaps(state, row, first, taps);
     call.y = to + first;
     state.weights->routines->depthwise(call);
   }
 }
 
-/// Runs items of work: each is a block of channels of a row of outputs.
+/// Runs items of work: each is a block of channels of a band of a row of outputs.
 void RunItems(const Depthwise& state, int begin, int end) {
   const int blocks = state.weights->blocks;
-  const int rows = state.y->dims[2];
   RowTaps taps;
   for (int item = begin; item < end;) {
     const int of_all = item / blocks;
     const int block = item % blocks;
     const int left = end - item;
     const int count = left < blocks - block ? left : blocks - block;
-    RunRow(state, of_all / rows, of_all % rows, block, block + count, taps);
+    RunBand(state, of_all / state.bands, of_all % state.bands, block, block + count, taps);
     item += count;
   }
 }
@@ -182,8 +209,8 @@ bool IsWindow(const Depthwise& state, int64_t* step) {
       (columns.kernel - 1) * columns.dilation >= columns.input) {
     return false;
   }
-  const int64_t row_step = rows.dilation * state.x->strides[2];
-  const int64_t column_step = columns.dilation * state.x->strides[3];
+  const int64_t row_step = rows.dilation * state.x_row;
+  const int64_t column_step = columns.dilation * state.x_column;
   *step = columns.kernel == 1 ? row_step : column_step;
   return rows.kernel == 1 || columns.kernel == 1 || row_step == column_step * columns.kernel;
 }
@@ -222,6 +249,14 @@ Status DepthwiseRun(const KernelCall& call) {
   state.columns = AxisOf(call.op, 1);
   state.x = &call.op.Input(In::kX);
   state.y = &call.op.Output();
+  state.x_row = state.x->strides[2];
+  state.x_column = state.x->strides[3];
+  state.y_row = state.y->strides[2];
+  state.y_column = state.y->strides[3];
+  state.y_rows = state.y->dims[2];
+  state.y_columns = state.y->dims[3];
+  state.bands = 1;
+  TurnColumn(state);
   state.output = ByteOutputOf(attributes.output);
   state.x_flip = FlipToU8(state.x->dtype);
   state.fixed_point = attributes.output.rounding == Rounding::kFixedPoint;
@@ -232,7 +267,7 @@ Status DepthwiseRun(const KernelCall& call) {
     return OkStatus();
   }
   ParallelFor(work < kSmallWork ? nullptr : call.parallel,
-              state.y->dims[0] * state.y->dims[2] * state.weights->blocks,
+              state.y->dims[0] * state.y_rows * state.bands * state.weights->blocks,
               [&](int begin, int end) { RunItems(state, begin, end); });
   return OkStatus();
 }

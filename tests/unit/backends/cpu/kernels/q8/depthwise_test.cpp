@@ -258,6 +258,25 @@ TEST_CASE("Depthwise on bytes: one window of which a part is padding") {
   });
 }
 
+TEST_CASE("Depthwise on bytes: images of one column, also such as several threads share") {
+  ForEachQuantizedSet([] {
+    Generator random(12);
+    for (int i = 0; i < 40; ++i) {
+      DepthwiseCase c = Case(Pick(random, 1, 150), 1, 1, 1, 0);
+      c.conv.x[0] = Pick(random, 1, 2);
+      c.conv.attributes.strides[0] = Pick(random, 1, 3);
+      c.conv.attributes.dilations[0] = Pick(random, 1, 2);
+      c.conv.attributes.pads[0] = Pick(random, 0, 3);
+      c.conv.attributes.pads[2] = Pick(random, 0, 3);
+      c.conv.w[2] = Pick(random, 1, 9);
+      do {
+        c.conv.x[2] = Pick(random, 1, i % 4 == 0 ? 300 : 40);
+      } while (!FitsIn(c.conv));
+      CheckAllForms(c, random);
+    }
+  });
+}
+
 TEST_CASE("Depthwise on bytes: large enough for several threads") {
   ForEachQuantizedSet([] {
     Generator random(4);
