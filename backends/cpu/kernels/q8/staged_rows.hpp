@@ -38,6 +38,16 @@ void MapElements(const TensorView& y, const TensorView& x, const ParallelRunner*
                  const Call& whole, void (*routine)(const Call&)) {
   using Y = std::remove_pointer_t<decltype(Call::y)>;
   using X = std::remove_const_t<std::remove_pointer_t<decltype(Call::x)>>;
+  // Finding the rows of so few would take as long as their elements.
+  constexpr int64_t kShort = 2048;
+  if (const int64_t elements = y.Elements();
+      elements > 0 && elements <= kShort && x.IsRowMajor() && y.IsRowMajor()) {
+    Call row = whole;
+    row.x = x.As<const X>();
+    row.y = y.As<Y>();
+    row.count = static_cast<int>(elements);
+    return routine(row);
+  }
   LoopNest<2> nest;
   for (int k = 0; k < y.rank; ++k) {
     nest.Add(y.dims[k], portable::ByteStride(y, k), portable::ByteStride(x, k));

@@ -158,14 +158,23 @@ static void RunBinary(const BinaryCall& call) {
   }
 }
 
+/// Returns 2^exponent, which must be of a normal number.
+[[gnu::always_inline]] static inline double PowerOfTwo(int exponent) {
+  constexpr int kBias = 1023;
+  constexpr int kMantissaBits = 52;
+  const uint64_t bits = static_cast<uint64_t>(kBias + exponent) << kMantissaBits;
+  double power = 0;
+  __builtin_memcpy(&power, &bits, sizeof power);
+  return power;
+}
+
 /// Returns the largest product of `factor` and numbers of at most `most`; less than 0 where such a
 /// number, shifted and doubled, leaves 32 bits.
 [[gnu::always_inline]] static inline double MostAfter(double most, const FixedPointFactor& factor,
                                                       int32_t left_shift) {
-  const double doubled =
-      most * 2.0 * static_cast<double>(uint64_t{1} << (factor.left + left_shift));
+  const double doubled = most * PowerOfTwo(factor.left + left_shift + 1);
   if (most < 0.0 || doubled >= 2147483648.0) return -1.0;
-  return doubled / 2.0 / static_cast<double>(uint64_t{1} << factor.right) + 1.0;
+  return doubled * PowerOfTwo(-1 - factor.right) + 1.0;
 }
 
 /// Returns whether a call in fixed point keeps within 32 bits, doubled, on the way.

@@ -1,5 +1,5 @@
-// Adds bytes, and makes bytes of floats, 64 at a time. Calls whose values might leave the range of
-// a conversion use elementwise.hpp.
+// Adds and multiplies bytes, and makes bytes of floats, 64 at a time. Calls whose values might
+// leave the range of a conversion use elementwise.hpp.
 #pragma once
 
 #include "backends/cpu/kernels/q8/simd/elementwise.hpp"
@@ -87,9 +87,11 @@ template <typename Function>
 
 /// Returns whether all results are far inside the integers of a conversion and no NaN arises on the
 /// way.
-[[gnu::always_inline]] static inline bool IsTameSum(const BinaryCall& call) {
-  const float most = 255.0F * call.x_scale + 255.0F * call.y_scale;
-  return most / call.z_scale < 1048576.0F;  // false for NaN
+[[gnu::always_inline]] static inline bool AreTameFloats(const BinaryCall& call) {
+  const float x = 255.0F * __builtin_fabsf(call.x_scale);
+  const float y = 255.0F * __builtin_fabsf(call.y_scale);
+  const float most = call.function == ByteFunction::kMultiply ? x * y : x + y;
+  return most / __builtin_fabsf(call.z_scale) < 1048576.0F;  // false for NaN
 }
 
 template <bool kAdd>
@@ -137,11 +139,33 @@ static void SumInFixedPoint(const BinaryCall& call) {
   });
 }
 
+static void ProductOfFloats(const BinaryCall& call) {
+  const __m512 x_scale = _mm512_set1_ps(call.x_scale);
+  const __m512 y_scale = _mm512_set1_ps(call.y_scale);
+  const __m512 z_scale = _mm512_set1_ps(call.z_scale);
+  MapSixtyFour(call, [&](const WideIntegers& x, const WideIntegers& y) {
+    return Each(x, y, [&](__m512i left, __m512i right) {
+      return ToIntegers((ToFloats(left) * x_scale) * (ToFloats(right) * y_scale) / z_scale);
+    });
+  });
+}
+
+static void ProductInFixedPoint(const BinaryCall& call) {
+  const Factor z_factor = MakeFactor(call.z_factor, 0);
+  MapSixtyFour(call, [&](const WideIntegers& x, const WideIntegers& y) {
+    return Each(x, y, [&](__m512i left, __m512i right) {
+      return FixedPointProduct(_mm512_mullo_epi32(left, right), z_factor);
+    });
+  });
+}
+
 static void RunBinary512(const BinaryCall& call) {
-  if (call.function == ByteFunction::kMultiply) return RunBinary(call);
   const bool add = call.function == ByteFunction::kAdd;
-  const bool tame = call.fixed_point ? IsTameFixedPoint(call) : IsTameSum(call);
+  const bool tame = call.fixed_point ? IsTameFixedPoint(call) : AreTameFloats(call);
   if (!tame) return RunBinary(call);
+  if (call.function == ByteFunction::kMultiply) {
+    return call.fixed_point ? ProductInFixedPoint(call) : ProductOfFloats(call);
+  }
   if (call.fixed_point) return add ? SumInFixedPoint<true>(call) : SumInFixedPoint<false>(call);
   add ? SumOfFloats<true>(call) : SumOfFloats<false>(call);
 }
