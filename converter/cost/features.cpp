@@ -259,6 +259,18 @@ int VectorLanes() {
   return 4;
 }
 
+/// Returns the bytes of the last cache that the first processor reaches, as the system lists it; 0
+/// where it does not. The C library makes it of what the processor says, which on virtual machines
+/// may be the sum over all sockets.
+int64_t ListedCacheBytes() {
+  std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size");
+  int64_t kilobytes = 0;
+  char unit = 0;
+  if (!(file >> kilobytes >> unit) || unit != 'K') return 0;
+  constexpr int64_t kKilobyte = 1024;
+  return kilobytes * kKilobyte;
+}
+
 }  // namespace
 
 MachineFacts ThisMachine() {
@@ -271,6 +283,7 @@ MachineFacts ThisMachine() {
   for (int level = 0; level < 3; ++level) {
     if (caches[level] > 0) machine.cache_bytes[level] = caches[level];
   }
+  if (const int64_t listed = ListedCacheBytes(); listed > 0) machine.cache_bytes[2] = listed;
   return machine;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "backends/cpu/caps/q8_caps.hpp"
 #include "backends/cpu/caps/q8_winograd_caps.hpp"
 #include "backends/cpu/caps/tiles.hpp"
 #include "converter/cost/features_kernels.hpp"
@@ -12,6 +13,7 @@ namespace {
 
 using cpu::q8::kDepthStep;
 constexpr int64_t kChannelStep = cpu::q8::kWidthStep;  // lanes of a register of sums
+constexpr int64_t kLoneRegisters = 4;                  // of a tile of one pixel
 constexpr int64_t kDepthwiseStep = 64;                 // channels in one register of bytes
 
 struct QuantizedGemm {
@@ -31,6 +33,10 @@ void AddGemm(const Context& context, const QuantizedGemm& gemm) {
   const int64_t registers = width / kChannelStep;
   CostTerms& terms = context.terms;
   terms.Add("tile_cycles", steps);
+  // Each sum of a single pixel waits for the one before; four registers of them go on side by side.
+  const int64_t chains = CeilDiv<int64_t>(registers, kLoneRegisters);
+  const int64_t lone_steps = gemm.pixels == 1 ? gemm.groups * chains * gemm.taps * depth : 0;
+  terms.Add("lone_steps", static_cast<double>(lone_steps / kDepthStep));
   terms.Add("pixel_taps", pixels * static_cast<double>(gemm.taps));
   terms.Add("output_vectors", pixels * static_cast<double>(registers));
   terms.Add("weight_bytes", static_cast<double>(width * depth * gemm.taps * gemm.groups));
@@ -54,19 +60,35 @@ void AddDepthwise(const Context& context, const ConvAttributes& conv) {
   const TensorView& w = context.call().Input(GemmInput::kWeights);
   const TensorView& y = context.call().Output();
   const bool one_window = HasOneWindow(conv, y);
-  const int64_t lanes = one_window ? kChannelStep : kDepthwiseStep;
-  const int64_t taps =
-      one_window ? w.dims[2] * w.dims[3] : CeilDiv<int64_t>(w.dims[2], kDepthStep) * w.dims[3];
-  const auto pixels = static_cast<double>(int64_t{y.dims[0]} * y.dims[2] * y.dims[3]);
-  const auto vectors = static_cast<double>(CeilDiv<int64_t>(y.dims[1], lanes));
-  CostTerms& terms = context.terms;
-  terms.model += one_window ? " window" : " depthwise";
-  terms.Add("pixels", pixels);
+  const int64_t all_taps = int64_t{w.dims[2]} * w.dims[3];
+  const int64_t pixels = int64_t{y.dims[0]} * y.dims[2] * y.dims[3];
   // Instruction sets without registers of 64 bytes take 16 channels at a time.
   const int64_t blocks = CeilDiv<int64_t>(y.dims[1], kChannelStep);
-  terms.Add("pixel_blocks", one_window ? 0.0 : pixels * static_cast<double>(blocks));
-  terms.Add("pixel_vectors", pixels * vectors);
-  terms.Add("tap_vectors", pixels * vectors * static_cast<double>(taps));
+  CostTerms& terms = context.terms;
+  const auto add = [&](const char* name, int64_t amount) {
+    terms.Add(name, static_cast<double>(amount));
+  };
+  if (one_window) {
+    terms.model += " window";
+    add("pixels", pixels);
+    add("pixel_vectors", pixels * blocks);
+    add("tap_vectors", pixels * blocks * all_taps);
+    return;
+  }
+  // Columns of 3x3 windows are shared, if strides are 1 by two windows more.
+  const bool shares_columns = cpu::q8::IsDepthwise3x3(context.call());
+  const int64_t columns = conv.strides[1] == 1 ? 3 : 4;
+  const int64_t steps = shares_columns ? columns : CeilDiv<int64_t>(all_taps, kDepthStep);
+  const int64_t vectors =
+      y.dims[1] / kDepthwiseStep + CeilDiv<int64_t>(y.dims[1] % kDepthwiseStep, kDepthwiseStep / 2);
+  // An image of one column is computed as a row.
+  const int64_t rows = y.dims[3] == 1 ? y.dims[0] : int64_t{y.dims[0]} * y.dims[2];
+  terms.model += shares_columns ? " columns" : " depthwise";
+  add("rows", rows * vectors);
+  add("pixel_blocks", pixels * blocks);
+  add("pixel_vectors", pixels * vectors);
+  add("tap_blocks", pixels * blocks * steps);
+  add("tap_vectors", pixels * vectors * steps);
 }
 
 }  // namespace

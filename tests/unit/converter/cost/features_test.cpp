@@ -207,6 +207,20 @@ TEST_CASE("Products of bytes go four deep and sixteen channels wide") {
   CHECK(terms.amounts.at("fixed_point_outputs") == 0);
 }
 
+TEST_CASE("Each sum of a single pixel waits for the one before") {
+  const auto of_pixels = [](int pixels) {
+    return TermsOf(
+        fmt::format("graph g\ninput %x: i8[1,12,1,{0}]\nconst %w: i8[80,12,1,1] = random(1)\n"
+                    "const %m: f32[1] = random(2)\n"
+                    "%y: i8[1,80,1,{0}] channels_last = quantized_conv(%x, %w, _, %m) "
+                    "@cpu/cpu.quantized_conv.portable\noutput %y\n",
+                    pixels));
+  };
+  // Five registers of sums are two tiles, each of three steps.
+  CHECK(of_pixels(1).amounts.at("lone_steps") == 2 * 3);
+  CHECK(of_pixels(2).amounts.at("lone_steps") == 0);
+}
+
 TEST_CASE("A depthwise convolution whose channels have several outputs goes tap by tap") {
   const auto of_outputs = [](int outputs) {
     return TermsOf(
@@ -223,7 +237,8 @@ TEST_CASE("A depthwise convolution whose channels have several outputs goes tap 
 
 TEST_CASE("A depthwise convolution of bytes is a model of its own") {
   const Terms terms = QuantizedConvTerms(96, 96, 96);
-  CHECK(terms.model == "cpu.quantized_conv.portable depthwise");
+  CHECK(terms.model == "cpu.quantized_conv.portable columns");
+  CHECK(terms.amounts.at("rows") == 7 * 2);
   CHECK(terms.amounts.at("pixel_blocks") == 49 * 6);
   CHECK(terms.amounts.at("pixel_vectors") == 49 * 2);
   CHECK(terms.amounts.at("tap_vectors") == 49 * 2 * 3);
@@ -241,10 +256,13 @@ TEST_CASE(
   };
   const Terms window = of_height(5);
   CHECK(window.model == "cpu.quantized_conv.portable window");
-  CHECK(window.amounts.at("pixel_blocks") == 0);
   CHECK(window.amounts.at("pixel_vectors") == 3);
   CHECK(window.amounts.at("tap_vectors") == 3 * 5);
-  CHECK(of_height(6).model == "cpu.quantized_conv.portable depthwise");
+  const Terms column = of_height(6);
+  CHECK(column.model == "cpu.quantized_conv.portable depthwise");
+  // Computed as a row, by blocks of 32 and 16 channels.
+  CHECK(column.amounts.at("rows") == 2);
+  CHECK(column.amounts.at("tap_vectors") == 2 * 2 * 2);
 }
 
 TEST_CASE("An op without elements takes its start only") {
