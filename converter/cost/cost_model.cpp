@@ -10,6 +10,7 @@
 #include "backends/cpu/caps/dsp_caps.hpp"
 #include "backends/cpu/caps/kernel_work.hpp"
 #include "backends/fpga/codegen/predict_op.hpp"
+#include "converter/cost/features_kernels.hpp"
 #include "converter/cost/profile_operands.hpp"
 #include "runtime/base/round_up.hpp"
 #include "runtime/ops/host/op_host_row.hpp"
@@ -176,12 +177,17 @@ bool ReducesOneByOne(const OpCall& call) {
 }
 
 /// Returns the work that is no product, at the rate of a PC's or server's vectors: a power with a
-/// small whole exponent is products, and what has no vector form takes as long as several of those.
+/// small whole exponent is products, comparisons and signs are one instruction, and what has no
+/// vector form takes as long as several of those.
 int64_t ElementaryOps(const Op& op, const Unit& unit, const OpCall& call, int64_t counted) {
   constexpr int64_t kOneByOne = 8;
   constexpr float kMostProducts = 4;
   if (unit.portable_kernels_only || !IsPortable(op)) return counted;
   if (op.kind == OpKind::kReduce && ReducesOneByOne(call)) return kOneByOne * counted;
+  if (op.kind == OpKind::kUnary) {
+    const auto function = call.AttributesAs<UnaryAttributes>().function;
+    return features::ActivationWeight(function) <= 1 ? call.Output().Elements() : counted;
+  }
   const float* exponent = ConstantExponent(call, op.kind);
   if (exponent == nullptr || *exponent < 1 || *exponent > kMostProducts) return counted;
   return std::floor(*exponent) == *exponent ? call.Output().Elements() : counted;
@@ -260,7 +266,8 @@ Picoseconds OpTime::Alone(double port_bytes_per_second) const {
   return fixed + std::max(compute, TimeAtRate(static_cast<double>(bytes), port_bytes_per_second));
 }
 
-AnalyticCostModel::AnalyticCostModel(const Board& board, int threads) : threads_(threads) {
+AnalyticCostModel::AnalyticCostModel(const Board& board, int threads)
+    : threads_(threads), is_x86_64_(board.architecture == "x86-64") {
   for (const MemorySpace& space : board.memory_spaces) {
     if (!space.holds_constants) continue;
     if (space.holds_arena || space.stage_constants) return;
@@ -277,7 +284,8 @@ OpTime AnalyticCostModel::TimeOf(const Graph& graph, const Op& op, const Unit& u
   OpTime time;
   time.fixed = TimeAtRate(StartOf(op, unit), 1e6);
   time.bytes = work.bytes_read + work.bytes_written;
-  const int64_t own = cpu::OwnProducts(op.kernel.c_str(), view.call());
+  const bool wide_bytes = is_x86_64_ && MultipliesBytes(unit);
+  const int64_t own = cpu::OwnProducts(op.kernel.c_str(), view.call(), wide_bytes);
   if (own >= 0) work.multiply_accumulates = own;
   if (work.multiply_accumulates > 0) {
     time.compute =
@@ -288,7 +296,7 @@ OpTime AnalyticCostModel::TimeOf(const Graph& graph, const Op& op, const Unit& u
   const bool on_the_way_out = work.multiply_accumulates > 0 &&
                               !unit.multiply_accumulates_per_second.empty() &&
                               (unit.kind != "cpu" || EndsInRegisters(op));
-  const int64_t own_others = cpu::OwnElementaryOps(op.kernel.c_str(), view.call());
+  const int64_t own_others = cpu::OwnElementaryOps(op.kernel.c_str(), view.call(), wide_bytes);
   if (own_others >= 0) {
     // Such processors' vectors of bytes are twice as wide.
     const double rate = unit.elementary_ops_per_second * (MultipliesBytes(unit) ? 2 : 1);

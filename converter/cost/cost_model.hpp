@@ -55,6 +55,7 @@ class AnalyticCostModel final : public CostModel {
 
  private:
   int threads_;
+  bool is_x86_64_ = false;
   double constant_bytes_per_second_ = 0;  ///< 0: constants come through the unit's port
 };
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "backends/cpu/caps/f32_caps.hpp"
+#include "backends/cpu/caps/q8_caps.hpp"
 #include "backends/cpu/caps/q8_gemm_caps.hpp"
 #include "backends/cpu/caps/q8_winograd_caps.hpp"
 #include "runtime/base/round_up.hpp"
@@ -15,11 +16,11 @@ namespace {
 
 /// Each of 36 coefficients of a tile of 16 outputs is one product of all inputs with all outputs.
 /// The transforms, vector arithmetic too, take as long as so many products for a coefficient of a
-/// channel, and reading a weight as long as so many: measured in ResNet-50, DenseNet-121 and
-/// GoogLeNet on Zen 3 and Zen 4 (AVX2).
-int64_t WinogradProducts(const OpCall& call) {
-  constexpr int64_t kForTransforms = 20;
-  constexpr int64_t kForWeights = 6;
+/// channel, and reading a weight as long as so many: fitted to the sweep of `tenon profile` on Zen
+/// 4 (AVX-512), 16 % apart on the mean, and seen in ResNet-50 and DenseNet-121 with AVX2 there.
+int64_t WinogradProducts(const OpCall& call, bool /*wide_bytes*/) {
+  constexpr int64_t kForTransforms = 12;
+  constexpr int64_t kForWeights = 2;
   const f32::WinogradBlocks blocks = f32::WinogradBlocksOf(call);
   const int64_t inputs = call.Input(0).dims[1];
   const int64_t outputs = call.Output().dims[1];
@@ -43,7 +44,7 @@ int64_t RowsInside(const OpCall& call) {
 
 /// Compact loops leave out the kernel's rows outside the image, and take two vectors at once: one
 /// alone takes as long, since each of its sums waits for the one before.
-int64_t DepthwiseProducts(const OpCall& call) {
+int64_t DepthwiseProducts(const OpCall& call, bool /*wide_bytes*/) {
   constexpr int32_t kChannels = 16;
   const auto& attributes = call.AttributesAs<ConvAttributes>();
   const TensorView& w = call.Input(1);
@@ -57,47 +58,104 @@ int64_t DepthwiseProducts(const OpCall& call) {
 }
 
 /// Outputs are counted as the board's rate counts them, without the padding of their channels.
-int64_t QuantizedWinogradProducts(const OpCall& call) {
+int64_t QuantizedWinogradProducts(const OpCall& call, bool /*wide_bytes*/) {
   const int64_t outputs = call.Output().dims[1];
   return q8::WinogradProducts(call) * outputs / RoundUp<int64_t>(outputs, q8::kWinogradWidth);
+}
+
+/// Of registers of 64 channels, in products at 70 a nanosecond: fitted to the ops of the sweep of
+/// `tenon profile` on Zen 4 (AVX-512), from which they are 5 % apart. A block of 16 or 32 channels
+/// takes nearly as long as one of 64, since most of it is loads and interleaving.
+int64_t QuantizedDepthwiseProducts(const OpCall& call, bool wide_bytes) {
+  struct Cost {
+    int64_t of_block;
+    int64_t of_channels;  ///< 64 of them
+  };
+  constexpr int64_t kChannels = 64;
+  constexpr int64_t kNarrowest = 16;
+  constexpr int64_t kOfRow = 1700;
+  constexpr Cost kOfPixel = {190, 70};
+  constexpr Cost kOfFourTaps = {157, 59};
+  constexpr Cost kOfColumns = {310, 257};  // of 3x3 windows, which share columns
+  constexpr Cost kOfStridedColumns = {407, 280};
+  constexpr Cost kOfFixedPoint = {100, 350};
+  if (!wide_bytes) return -1;
+  const auto& attributes = call.AttributesAs<QuantizedConvAttributes>();
+  const TensorView& w = call.Input(QuantizedGemmInput::kWeights);
+  const TensorView& y = call.Output();
+  const int64_t pixels = int64_t{y.dims[0]} * y.dims[2] * y.dims[3];
+  const int64_t channels = RoundUp<int64_t>(y.dims[1], kNarrowest);
+  // As blocks are made: the last ones are of 32 and 16 channels.
+  const int64_t blocks =
+      channels / kChannels + (channels % kChannels + kChannels / 2 - 1) / (kChannels / 2);
+  const auto cost = [&](const Cost& of) {
+    return of.of_block * blocks + of.of_channels * channels / kChannels;
+  };
+  int64_t of_pixel = 0;
+  if (q8::IsDepthwise3x3(call)) {
+    of_pixel = cost(attributes.conv.strides[1] == 1 ? kOfColumns : kOfStridedColumns);
+  } else {
+    const int64_t groups = CeilDiv<int64_t>(int64_t{w.dims[2]} * w.dims[3], 4);
+    of_pixel = cost(kOfPixel) + groups * cost(kOfFourTaps);
+  }
+  if (attributes.output.rounding != Rounding::kHalfEven) of_pixel += cost(kOfFixedPoint);
+  // An image of one column is computed as a row, and one of a pixel without rows.
+  const int64_t rows =
+      y.dims[3] == 1 ? (y.dims[2] == 1 ? 0 : y.dims[0]) : int64_t{y.dims[0]} * y.dims[2];
+  return pixels * of_pixel + kOfRow * rows * blocks;
 }
 
 // Elementary operations of kernels on bytes, at 16 a nanosecond: fitted to the ops of Keras's
 // networks in int8 on Zen 4 (AVX2), three thousand of them.
 
 /// What finding an op's operands takes beside the start that all ops have.
-constexpr int64_t kOfCall = 1000;
-/// Of an output of a product: its rounding in fixed point.
-constexpr int64_t kOfSum = 4;
+constexpr int64_t kOfCall = 500;
 
-int64_t QuantizedConvOps(const OpCall& call) {
-  constexpr int64_t kOfPixel = 32;
-  constexpr int64_t kOfCopiedByte = 2;
-  const TensorView& y = call.Output();
-  const int64_t pixels = int64_t{y.dims[0]} * y.dims[2] * y.dims[3];
-  const int64_t copied = q8::IsDirect(call) ? 0 : call.Input(0).Elements();
-  return kOfCall + pixels * (kOfPixel + kOfSum * RoundUp<int64_t>(y.dims[1], q8::kWidthStep)) +
-         kOfCopiedByte * copied;
+/// Returns those of an output of a product: fixed point takes several instructions.
+int64_t OfSum(const QuantizedOutput& output) {
+  return output.rounding == Rounding::kHalfEven ? 1 : 4;
 }
 
-int64_t QuantizedMatMulOps(const OpCall& call) {
-  return kOfCall + kOfSum * call.Output().Elements();
+/// Bytes are copied as they are where they are multiplied as such, a row of the window at a time,
+/// and else widened.
+int64_t CopyOps(const OpCall& call, bool wide_bytes) {
+  constexpr int64_t kOfTap = 6;
+  constexpr int64_t kOfWidenedByte = 2;
+  if (q8::IsDirect(call)) return 0;
+  const TensorView& w = call.Input(QuantizedGemmInput::kWeights);
+  const TensorView& y = call.Output();
+  if (!wide_bytes) return kOfWidenedByte * call.Input(0).Elements();
+  return kOfTap * y.dims[0] * y.dims[2] * y.dims[3] * w.dims[2] * w.dims[3];
+}
+
+int64_t QuantizedConvOps(const OpCall& call, bool wide_bytes) {
+  constexpr int64_t kOfPixel = 32;
+  const int64_t of_sum = OfSum(call.AttributesAs<QuantizedConvAttributes>().output);
+  const TensorView& y = call.Output();
+  const int64_t pixels = int64_t{y.dims[0]} * y.dims[2] * y.dims[3];
+  return kOfCall + pixels * (kOfPixel + of_sum * RoundUp<int64_t>(y.dims[1], q8::kWidthStep)) +
+         CopyOps(call, wide_bytes);
+}
+
+int64_t QuantizedMatMulOps(const OpCall& call, bool /*wide_bytes*/) {
+  const int64_t of_sum = OfSum(call.AttributesAs<QuantizedMatMulAttributes>().output);
+  return kOfCall + of_sum * call.Output().Elements();
 }
 
 /// Winograd's products have what outputs take in them.
-int64_t CallOps(const OpCall& /*call*/) { return kOfCall; }
+int64_t CallOps(const OpCall& /*call*/, bool /*wide_bytes*/) { return kOfCall; }
 
 template <int64_t kOfOutput>
-int64_t OutputOps(const OpCall& call) {
+int64_t OutputOps(const OpCall& call, bool /*wide_bytes*/) {
   return kOfOutput * call.Output().Elements();
 }
 
 template <int64_t kOfInput, int64_t kOfOutput>
-int64_t ReducingOps(const OpCall& call) {
+int64_t ReducingOps(const OpCall& call, bool /*wide_bytes*/) {
   return kOfInput * call.Input(0).Elements() + kOfOutput * call.Output().Elements();
 }
 
-int64_t AveragePoolOps(const OpCall& call) {
+int64_t AveragePoolOps(const OpCall& call, bool /*wide_bytes*/) {
   constexpr int64_t kOfTap = 1;
   constexpr int64_t kOfSumOfTaps = 12;
   const auto& pool = call.AttributesAs<PoolAttributes>();
@@ -106,13 +164,14 @@ int64_t AveragePoolOps(const OpCall& call) {
 
 struct Row {
   const char* kernel;
-  int64_t (*amount)(const OpCall& call);
+  int64_t (*amount)(const OpCall& call, bool wide_bytes);
 };
 
 constexpr Row kProducts[] = {
     {"cpu.conv.vector_winograd", WinogradProducts},
     {"cpu.conv.vector_depthwise", DepthwiseProducts},
     {"cpu.quantized_conv.vector_winograd", QuantizedWinogradProducts},
+    {"cpu.quantized_conv.bytes_depthwise", QuantizedDepthwiseProducts},
 };
 
 constexpr Row kElementaryOps[] = {
@@ -131,21 +190,21 @@ constexpr Row kElementaryOps[] = {
 };
 
 template <size_t kCount>
-int64_t AmountOf(const Row (&rows)[kCount], const char* name, const OpCall& call) {
+int64_t AmountOf(const Row (&rows)[kCount], const char* name, const OpCall& call, bool wide_bytes) {
   for (const Row& row : rows) {
-    if (NamesKernel(name, row.kernel)) return row.amount(call);
+    if (NamesKernel(name, row.kernel)) return row.amount(call, wide_bytes);
   }
   return -1;
 }
 
 }  // namespace
 
-int64_t OwnProducts(const char* name, const OpCall& call) {
-  return AmountOf(kProducts, name, call);
+int64_t OwnProducts(const char* name, const OpCall& call, bool wide_bytes) {
+  return AmountOf(kProducts, name, call, wide_bytes);
 }
 
-int64_t OwnElementaryOps(const char* name, const OpCall& call) {
-  return AmountOf(kElementaryOps, name, call);
+int64_t OwnElementaryOps(const char* name, const OpCall& call, bool wide_bytes) {
+  return AmountOf(kElementaryOps, name, call, wide_bytes);
 }
 
 }  // namespace tenon::cpu

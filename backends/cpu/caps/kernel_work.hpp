@@ -8,11 +8,12 @@
 namespace tenon::cpu {
 
 /// Returns the multiply-accumulates of the kernel that plans call `name`, with what takes as long
-/// beside them; -1: as the op's row counts.
-[[nodiscard]] int64_t OwnProducts(const char* name, const OpCall& call);
+/// beside them; -1: as the op's row counts. `wide_bytes`: on x86-64 with instructions for products
+/// of bytes, whose registers have up to 64.
+[[nodiscard]] int64_t OwnProducts(const char* name, const OpCall& call, bool wide_bytes);
 
 /// Returns the elementary operations of vectors that a kernel on bytes takes beside its products,
 /// as roundings of fixed point take several; -1: as the op's row counts.
-[[nodiscard]] int64_t OwnElementaryOps(const char* name, const OpCall& call);
+[[nodiscard]] int64_t OwnElementaryOps(const char* name, const OpCall& call, bool wide_bytes);
 
 }  // namespace tenon::cpu

@@ -84,6 +84,57 @@ output %square
   CHECK(compute("square", "cpu.binary.portable") == kElements);
 }
 
+TEST_CASE("AnalyticCostModel: comparisons and signs are one elementary operation of vectors") {
+  const Graph graph = Parse(R"(graph g
+input %x: f32[4,64,32]
+%leaky = unary(%x) {function=leaky_relu}
+%exp = unary(%x) {function=exp}
+output %leaky
+output %exp
+)");
+  const auto compute = [&](std::string_view name) {
+    Op op = ProducerOf(graph, name);
+    op.kernel = "cpu.unary.portable";
+    Unit unit = RoundUnit("cpu");
+    unit.elementary_ops_per_second = 1e9;
+    return AnalyticCostModel(1).TimeOf(graph, op, unit).compute;
+  };
+  constexpr Picoseconds kElements = Picoseconds{4} * 64 * 32 * 1000;
+  CHECK(compute("leaky") == kElements);
+  CHECK(compute("exp") == 4 * kElements);
+}
+
+TEST_CASE("AnalyticCostModel: x86-64 takes 64 channels of bytes at a time, and fewer as long") {
+  const Graph graph = Parse(R"(graph g
+input %x: i8[1,64,5,6]
+input %z: i8[1,48,5,6]
+const %d: i8[64,1,3,3] = random(1)
+const %e: i8[48,1,3,3] = random(2)
+const %m: f32[1] = [1]
+%wide = quantized_conv(%x, %d, _, %m) {group=64, pads=[1,1,1,1], to=i8}
+%narrow = quantized_conv(%z, %e, _, %m) {group=48, pads=[1,1,1,1], to=i8}
+output %wide
+output %narrow
+)");
+  Board board;
+  const auto compute = [&](std::string_view name) {
+    Op op = ProducerOf(graph, name);
+    op.kernel = "cpu.quantized_conv.bytes_depthwise";
+    Unit unit = RoundUnit("cpu");
+    unit.multiply_accumulates_per_second = {{"f32", 1e8}, {"i8", 1e9}};
+    unit.depthwise_multiply_accumulates_per_second = {{"i8", 1e9}};
+    unit.elementary_ops_per_second = 1e18;
+    return AnalyticCostModel(board).TimeOf(graph, op, unit).compute;
+  };
+  board.architecture = "aarch64";
+  CHECK(compute("wide") == Picoseconds{64} * 30 * 9 * 1000);
+  board.architecture = "x86-64";
+  // 30 pixels in 5 rows.
+  CHECK(compute("wide") == Picoseconds{30 * (310 + 257) + 5 * 1700} * 1000);
+  // 48 channels are blocks of 32 and of 16.
+  CHECK(compute("narrow") == Picoseconds{30 * (2 * 310 + 257 * 48 / 64) + 10 * 1700} * 1000);
+}
+
 TEST_CASE("AnalyticCostModel: operands that a core's own cache holds come at its rate") {
   Unit unit = RoundUnit("cpu");
   unit.multiply_accumulates_per_second = {{"f32", 1e15}};

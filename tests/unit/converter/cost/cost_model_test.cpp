@@ -42,7 +42,7 @@ output %y
   CHECK(time().compute == int64_t{8 * 7} * 32 * 16 * 9 * 1000);
   op.kernel = "cpu.conv.vector_winograd";
   // 2 x 2 tiles.
-  CHECK(time().compute == int64_t{36} * ((4 + 6) * 16 * 32 + 4 * 20 * (16 + 32)) * 1000);
+  CHECK(time().compute == int64_t{36} * ((4 + 2) * 16 * 32 + 4 * 12 * (16 + 32)) * 1000);
 }
 
 TEST_CASE("AnalyticCostModel: with DSP kernels a copy starts sooner than what prepares weights") {

@@ -228,6 +228,9 @@ TEST_CASE("ConvertGraph: every division of the threads is a candidate with its t
 TEST_CASE("ConvertGraph: where memory is the limit for all threads, replicas bring nothing") {
   ConvertOptions options = test::OptionsFor();
   options.parallel.threads = 2;
+  Unit& processor = options.board.units[0];
+  processor.cache_bytes_per_thread = 0;
+  processor.shared_cache_bytes = 0;
   MemorySpace& ram = options.board.memory_spaces[0];
   ram.bandwidth_bytes_per_second = 1e6;
   const auto replicas = [&] {
