@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <fstream>
 #include <map>
 #include <set>
 #include <string>
@@ -272,6 +273,16 @@ input %x: f32[0,4]
 output %y
 )");
   CHECK(terms.amounts.size() == 1);
+}
+
+TEST_CASE("This machine's last cache is as the system lists it") {
+  std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size");
+  int64_t kilobytes = 0;
+  if (!(file >> kilobytes)) {
+    CHECK(ThisMachine().cache_bytes[2] > 0);
+    return;
+  }
+  CHECK(ThisMachine().cache_bytes[2] == kilobytes * 1024);
 }
 
 TEST_CASE("A kernel that nobody described has the terms of its kind on its backend") {
