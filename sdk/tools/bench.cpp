@@ -99,11 +99,12 @@ Measurement MeasureMode(const Plan& plan, const BenchOptions& options) {
   return result;
 }
 
-/// Threads that run inputs, ops or stages beside each other, without those inside an op.
+/// Threads that run inputs, ops or stages beside each other, without those inside an op; at least
+/// one.
 size_t ThreadsBeside(const Plan& plan, const BenchOptions& options) {
-  const auto replicas = static_cast<size_t>(options.replicas);
+  const auto replicas = static_cast<size_t>(std::max(1, options.replicas));
   const bool by_worker = options.mode == "pipeline" || options.mode == "inter";
-  return by_worker ? replicas * plan.LoadedProgram().workers : replicas;
+  return by_worker ? replicas * std::max<size_t>(1, plan.LoadedProgram().workers) : replicas;
 }
 
 /// The program that a mode runs; empty: the first.
