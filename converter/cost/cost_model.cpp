@@ -81,14 +81,16 @@ double RateOf(const std::map<std::string, double>& rates, DType dtype) {
 }
 
 /// Returns what a depthwise convolution costs beside its taps, in multiply-accumulates. Each image
-/// of one position is one call for all of its channels.
+/// of one position is one call for all of its channels, and of bytes one of a column is one row.
 double BesideTaps(const Graph& graph, const Op& op, const Unit& unit) {
   constexpr int64_t kChannels = 16;
   if (!IsDepthwise(graph, op)) return 0;
   const DType dtype = graph.tensor(op.inputs[0]).dtype;
   const Shape& y = graph.tensor(op.outputs[0]).shape;
   if (y[2] * y[3] == 1) return 0;
-  const int64_t rows = y[0] * y[2] * CeilDiv<int64_t>(y[1], kChannels);
+  const Shape& x = graph.tensor(op.inputs[0]).shape;
+  const bool is_column = DTypeBytes(dtype) == 1 && x[3] == 1 && y[3] == 1;
+  const int64_t rows = y[0] * (is_column ? 1 : y[2]) * CeilDiv<int64_t>(y[1], kChannels);
   return RateOf(unit.depthwise_products_per_output, dtype) * static_cast<double>(y.Elements()) +
          RateOf(unit.depthwise_products_per_row, dtype) * static_cast<double>(rows);
 }

@@ -29,6 +29,29 @@ output %one
   CHECK(compute("one") == of_one);
 }
 
+TEST_CASE("AnalyticCostModel: a depthwise convolution of bytes of one column costs one row") {
+  constexpr std::string_view kSequences = R"(graph g
+input %x: i8[1,16,9,1]
+input %z: i8[1,16,9,2]
+const %d: i8[16,1,3,1] = random(1)
+const %m: f32[1] = [1]
+%column = quantized_conv(%x, %d, _, %m) {group=16, to=i8}
+%columns = quantized_conv(%z, %d, _, %m) {group=16, to=i8}
+output %column
+output %columns
+)";
+  Unit unit = RoundUnit("cpu");
+  unit.multiply_accumulates_per_second["i8"] = 1e9;
+  const auto compute = [&](std::string_view name) {
+    return TimeOf(kSequences, name, unit).compute;
+  };
+  const Picoseconds column = compute("column");
+  const Picoseconds columns = compute("columns");
+  unit.depthwise_products_per_row = {{"i8", 50}};
+  CHECK(compute("column") == column + Picoseconds{50} * 1000);
+  CHECK(compute("columns") == columns + Picoseconds{7} * 50 * 1000);
+}
+
 TEST_CASE("AnalyticCostModel: depthwise kernels leave out rows outside the image, and take pairs") {
   constexpr std::string_view kConvolutions = R"(graph g
 input %x: f32[1,32,2,6]
