@@ -35,8 +35,9 @@ void AddGemm(const Context& context, const QuantizedGemm& gemm) {
   terms.Add("tile_cycles", steps);
   // Each sum of a single pixel waits for the one before; four registers of them go on side by side.
   const int64_t chains = CeilDiv<int64_t>(registers, kLoneRegisters);
-  const int64_t lone_steps = gemm.pixels == 1 ? gemm.groups * chains * gemm.taps * depth : 0;
-  terms.Add("lone_steps", static_cast<double>(lone_steps / kDepthStep));
+  const int64_t steps_of_sum = gemm.taps * (depth / kDepthStep);
+  const int64_t lone_steps = gemm.pixels == 1 ? gemm.groups * chains * steps_of_sum : 0;
+  terms.Add("lone_steps", static_cast<double>(lone_steps));
   terms.Add("pixel_taps", pixels * static_cast<double>(gemm.taps));
   terms.Add("output_vectors", pixels * static_cast<double>(registers));
   terms.Add("weight_bytes", static_cast<double>(width * depth * gemm.taps * gemm.groups));
