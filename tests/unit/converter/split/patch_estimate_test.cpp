@@ -12,7 +12,7 @@ namespace tenon::converter {
 namespace {
 
 /// The chain by height of all ops of a graph.
-Chain WholeChain(const char* text) {
+Chain WholeChain(const std::string& text) {
   auto graph = ParseGraph(text);
   if (!graph.ok()) FAIL(graph.error().message);
   const GraphOrder order(*graph);
@@ -85,15 +85,19 @@ TEST_CASE("Patch ranges: computing again leaves nothing over") {
   }
 }
 
-TEST_CASE("Patch ranges: more patches than an exit has rows make the rows before a stride singly") {
-  const Chain chain = WholeChain(R"(graph g
+/// A pointwise convolution of eight rows, one with steps behind it, and `rest`.
+Chain ChainWithSteps(const std::string& rest) {
+  return WholeChain(R"(graph g
 input %x: f32[1,1,8,1]
 const %v: f32[1,1,1,1] = [1]
 const %w: f32[1,1,2,1] = [1, 2]
 %a = conv(%x, %v)
 %b = conv(%a, %w) {strides=[2,1]}
-output %b
-)");
+)" + rest);
+}
+
+TEST_CASE("Patch ranges: more patches than an exit has rows make the rows before a stride singly") {
+  const Chain chain = ChainWithSteps("output %b\n");
   PatchRanges ranges(chain, {8, PatchPolicy::kKeepRows});
   std::vector<PatchRows> rows;
   for (int32_t part = 0; part < 8; part += 2) {
@@ -109,15 +113,7 @@ output %b
 }
 
 TEST_CASE("Patch ranges: a share of two rows in two steps makes rows in pairs") {
-  const Chain chain = WholeChain(R"(graph g
-input %x: f32[1,1,8,1]
-const %v: f32[1,1,1,1] = [1]
-const %w: f32[1,1,2,1] = [1, 2]
-%a = conv(%x, %v)
-%b = conv(%a, %w) {strides=[2,1]}
-%c = conv(%b, %v)
-output %c
-)");
+  const Chain chain = ChainWithSteps("%c = conv(%b, %v)\noutput %c\n");
   Patching patching{4, PatchPolicy::kKeepRows};
   patching.steps = 2;
   PatchRanges ranges(chain, patching);
@@ -192,15 +188,7 @@ output %c
 }
 
 TEST_CASE("Patch estimate: rows in steps wait for their reader, counted once") {
-  const Chain chain = WholeChain(R"(graph g
-input %x: f32[1,1,8,1]
-const %v: f32[1,1,1,1] = [1]
-const %w: f32[1,1,2,1] = [1, 2]
-%a = conv(%x, %v)
-%b = conv(%a, %w) {strides=[2,1]}
-%c = conv(%b, %w) {strides=[2,1]}
-output %c
-)");
+  const Chain chain = ChainWithSteps("%c = conv(%b, %w) {strides=[2,1]}\noutput %c\n");
   const PatchEstimate estimate = EstimatePatches(chain, {8, PatchPolicy::kKeepBuffer});
   // In the last patch: the exit, two rows of a, one of b that waits, and b's buffer of two.
   CHECK(estimate.peak == (2 + 2 + 1 + 2) * kRow);

@@ -30,6 +30,17 @@ Conversion ConvertFor(const std::filesystem::path& model, const Way& way) {
   return std::move(*conversion);
 }
 
+void CheckSameOutputs(const Conversion& plain, const Conversion& other, size_t input_bytes) {
+  SplitMix64 random(17);
+  std::vector<std::vector<std::byte>> inputs(1, std::vector<std::byte>(input_bytes));
+  for (std::byte& byte : inputs[0]) byte = static_cast<std::byte>(random.Next());
+  const test::RunResult expected = test::RunPlan(plain.plan, inputs, {true, 1, false});
+  REQUIRE_MESSAGE(expected.error.empty(), expected.error);
+  const test::RunResult result = test::RunPlan(other.plan, inputs, {true, 1, false});
+  REQUIRE_MESSAGE(result.error.empty(), result.error);
+  CHECK(result.outputs == expected.outputs);
+}
+
 /// Both ways give the bytes of the plain plan; the patched one is within the bounds.
 void CheckModel(const char* name, size_t input_bytes, int64_t most_unsplit, double most_ratio) {
   const std::filesystem::path path = test::SharedPath(name);
@@ -49,16 +60,18 @@ void CheckModel(const char* name, size_t input_bytes, int64_t most_unsplit, doub
   CHECK(static_cast<double>(patched.time.after) <=
         kSlowdown * static_cast<double>(plain.time.after));
 
-  SplitMix64 random(17);
-  std::vector<std::vector<std::byte>> inputs(1, std::vector<std::byte>(input_bytes));
-  for (std::byte& byte : inputs[0]) byte = static_cast<std::byte>(random.Next());
-  const test::RunResult expected = test::RunPlan(plain.plan, inputs, {true, 1, false});
-  REQUIRE_MESSAGE(expected.error.empty(), expected.error);
-  for (const Conversion* way : {&unsplit, &patched}) {
-    const test::RunResult result = test::RunPlan(way->plan, inputs, {true, 1, false});
-    REQUIRE_MESSAGE(result.error.empty(), result.error);
-    CHECK(result.outputs == expected.outputs);
-  }
+  for (const Conversion* way : {&unsplit, &patched}) CheckSameOutputs(plain, *way, input_bytes);
+}
+
+/// Options for a Cortex-M7 whose only memory for tensors has so many bytes.
+ConvertOptions WithinSram(const std::filesystem::path& model, int64_t bytes) {
+  ConvertOptions options = test::OptionsFor("cortex-m7");
+  options.model = model;
+  options.split.limit_asked = true;
+  options.board.FindSpace("sram")->bytes = bytes;
+  options.board.FindSpace("dtcm")->bytes = 0;
+  for (MemorySpace& space : options.board.memory_spaces) space.reserve_bytes = 0;
+  return options;
 }
 
 TEST_CASE("SRAM of models: the keyword spotter") {
@@ -79,12 +92,7 @@ TEST_CASE("SRAM of models: where outputs may follow inputs, no plan within a lim
   if (path.empty()) return;
   for (const int64_t bytes : {20'000, 24'000, 30'000}) {
     CAPTURE(bytes);
-    ConvertOptions options = test::OptionsFor("cortex-m7");
-    options.model = path;
-    options.split.limit_asked = true;
-    options.board.FindSpace("sram")->bytes = bytes;
-    options.board.FindSpace("dtcm")->bytes = 0;
-    for (MemorySpace& space : options.board.memory_spaces) space.reserve_bytes = 0;
+    ConvertOptions options = WithinSram(path, bytes);
     const Result<Conversion> found = Convert(options);
     if (!found.ok()) FAIL(found.error().message);
     options.split.follow = false;
@@ -121,13 +129,7 @@ TEST_CASE("SRAM of models: what a shortcut reads is kept, where that is faster")
   constexpr int64_t kTight = 17'472;
   constexpr double kMostSlowdown = 1.45;  // 1.62 without
   const auto within = [&](int64_t bytes) {
-    ConvertOptions options = test::OptionsFor("cortex-m7");
-    options.model = path;
-    options.split.limit_asked = true;
-    options.board.FindSpace("sram")->bytes = bytes;
-    options.board.FindSpace("dtcm")->bytes = 0;
-    for (MemorySpace& space : options.board.memory_spaces) space.reserve_bytes = 0;
-    Result<Conversion> found = Convert(options);
+    Result<Conversion> found = Convert(WithinSram(path, bytes));
     if (!found.ok()) FAIL(found.error().message);
     return std::move(*found);
   };
@@ -136,13 +138,7 @@ TEST_CASE("SRAM of models: what a shortcut reads is kept, where that is faster")
   CHECK(tight.memory.arena_bytes <= kTight);
   CHECK(static_cast<double>(tight.time.after) <=
         kMostSlowdown * static_cast<double>(plain.time.after));
-  std::vector<std::vector<std::byte>> inputs(1, std::vector<std::byte>(32 * 32 * 3));
-  SplitMix64 random(19);
-  for (std::byte& byte : inputs[0]) byte = static_cast<std::byte>(random.Next());
-  const test::RunResult expected = test::RunPlan(plain.plan, inputs, {true, 1, false});
-  const test::RunResult result = test::RunPlan(tight.plan, inputs, {true, 1, false});
-  REQUIRE_MESSAGE(result.error.empty(), result.error);
-  CHECK(result.outputs == expected.outputs);
+  CheckSameOutputs(plain, tight, 32 * 32 * 3);
 }
 
 }  // namespace
