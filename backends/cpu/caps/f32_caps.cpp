@@ -84,7 +84,8 @@ const char* FirstConvSupports(const OpCall& call) {
   if (ConvTaps(call) == 1) return "a 1x1 convolution needs no copy of its rows";
   const int64_t taps = ConvTaps(call) * call.Input(0).dims[1];
   const int64_t rows = int64_t{call.Input(GemmInput::kWeights).dims[2]} * call.Input(0).dims[1];
-  if (taps > kMostFirstTaps || PaddedRow(call) * rows > kMostRowFloats) {
+  const int most = ConvTaps(call) > kMostTaps ? kMostFirstTapsOfLargeWindows : kMostFirstTaps;
+  if (taps > most || PaddedRow(call) * rows > kMostRowFloats) {
     return "rows or kernel too large for the stack";
   }
   return nullptr;
@@ -94,6 +95,19 @@ int64_t PaddedRow(const OpCall& conv) {
   const auto& attributes = conv.AttributesAs<ConvAttributes>();
   return int64_t{conv.Output().dims[3] - 1} * attributes.strides[1] +
          int64_t{conv.Input(GemmInput::kWeights).dims[3] - 1} * attributes.dilations[1] + 1;
+}
+
+int FirstBandRows(const OpCall& conv) {
+  // Such a copy stays in the first-level cache beside weights.
+  constexpr int64_t kBandFloats = 6144;
+  const auto& attributes = conv.AttributesAs<ConvAttributes>();
+  if (attributes.dilations[0] != 1) return 1;
+  const int64_t kernel_rows = conv.Input(GemmInput::kWeights).dims[2];
+  const int64_t fitting = kBandFloats / (PaddedRow(conv) * conv.Input(0).dims[1]);
+  const int64_t more = (fitting - kernel_rows) / attributes.strides[0];
+  if (fitting < kernel_rows || more < 1) return 1;
+  const int most = (conv.Output().dims[2] + 1) / 2;  // for two threads
+  return more < most ? static_cast<int>(more) + 1 : most;
 }
 
 const char* DepthwiseSupports(const OpCall& call) {

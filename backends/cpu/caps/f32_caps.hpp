@@ -18,10 +18,12 @@ namespace tenon::cpu::f32 {
 inline constexpr int kMostTaps = 160;
 inline constexpr int kMostDepthwiseTaps = 1024;  ///< 31x31 and more
 /// These limit the floats, and the taps, of the input rows that first layers copy to the stack for
-/// one output row.
+/// one output row. Of windows of more than kMostTaps, oneDNN is faster for more taps of
+/// all channels than kMostFirstTapsOfLargeWindows.
 inline constexpr int kMostFirstChannels = 16;
 inline constexpr int kMostRowFloats = 12288;
-inline constexpr int kMostFirstTaps = 512;
+inline constexpr int kMostFirstTaps = 1024;
+inline constexpr int kMostFirstTapsOfLargeWindows = 512;
 /// Are the elements of a tile of several elementwise steps, and the length of rows that are better
 /// one long one, where they follow each other in memory.
 inline constexpr int kElementwiseTile = 2048;
@@ -69,6 +71,9 @@ inline constexpr int kShortColumns = 64;
 /// Returns the floats, per channel, of the padded input row that one output row of a convolution
 /// reads.
 [[nodiscard]] int64_t PaddedRow(const OpCall& conv);
+/// Returns how many output rows of a first layer share one copy of their inputs, at most: with a
+/// dilation, whose rows are copied without those between them, one.
+[[nodiscard]] int FirstBandRows(const OpCall& conv);
 
 /// Says how a Winograd convolution's tiles of 4x4 outputs are cut into blocks, on any instruction
 /// set.

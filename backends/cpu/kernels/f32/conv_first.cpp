@@ -18,8 +18,6 @@ using In = ConvInput;
 /// Is the number of pixels whose means are contiguous, so that whole vectors of channels are
 /// subtracted.
 constexpr int kMeanPixels = 16;
-/// Is the size of a copy that stays in the first-level cache beside weights.
-constexpr int64_t kBandFloats = 6144;
 
 /// Describes one execution, on the stack.
 struct FirstConv {
@@ -146,18 +144,6 @@ void CopyRows(const FirstConv& conv, const TensorView& x, int64_t image, int row
   }
 }
 
-/// Returns how many output rows share one copy: with a dilation, whose rows are copied without
-/// those between them, one.
-int BandRows(const FirstConv& conv) {
-  const ConvGeometry& g = conv.gemm.geometry;
-  if (g.dilations[0] != 1) return 1;
-  const int64_t fitting = kBandFloats / (int64_t{conv.row_floats} * g.inputs);
-  const int64_t more = (fitting - g.kernel[0]) / g.strides[0];
-  if (fitting < g.kernel[0] || more < 1) return 1;
-  const int most = (g.out_extent[0] + 1) / 2;  // for two threads
-  return more < most ? static_cast<int>(more) + 1 : most;
-}
-
 /// True if rows are shorter than a tile, so that tiles go on from row to row.
 bool HasShortRows(const FirstConv& conv) {
   return conv.band_rows > 1 && conv.gemm.geometry.out_extent[1] < MostPixels(*conv.gemm.packed);
@@ -233,7 +219,7 @@ Status FirstConvRun(const KernelCall& call) {
   conv.row_floats = static_cast<int>(PaddedRow(call.op));
   conv.interleaved = HasDenseChannels(call.op.Input(In::kX));
   conv.bytes = call.op.HasInput(In::kXMean);
-  conv.band_rows = BandRows(conv);
+  conv.band_rows = FirstBandRows(call.op);
   if (conv.bytes) FillMeans(call.op.Input(In::kXMean), conv);
   FillOffsets(conv);
   TileOperands operands;

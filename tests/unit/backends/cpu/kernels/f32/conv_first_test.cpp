@@ -1,5 +1,5 @@
-// Tests first layers of small images: their output rows are shorter than a tile, and tiles go on
-// from row to row.
+// Tests first layers: small images, whose output rows are shorter than a tile, so that tiles go on
+// from row to row, and large windows.
 #include <doctest/doctest.h>
 
 #include <vector>
@@ -32,6 +32,21 @@ std::vector<int32_t> OutputDims(const Image& image) {
   return {2, kOutputs, (image.height - 1) / image.stride + 1, (image.width - 1) / image.stride + 1};
 }
 
+struct Window {
+  int32_t channels;
+  int32_t height;
+  int32_t width;
+};
+
+ConvAttributes Padded(const Window& window) {
+  ConvAttributes attributes;
+  for (const int side : {0, 2}) {
+    attributes.pads[side] = window.height / 2;
+    attributes.pads[side + 1] = window.width / 2;
+  }
+  return attributes;
+}
+
 }  // namespace
 
 TEST_CASE("Vector first conv: rows shorter than a tile agree with the portable kernel") {
@@ -49,6 +64,35 @@ TEST_CASE("Vector first conv: rows shorter than a tile agree with the portable k
       }
     }
   });
+}
+
+TEST_CASE("Vector first conv: windows of up to 1024 taps of all channels") {
+  ForEachInstructionSet([] {
+    Generator random(33);
+    for (const Window& window : {Window{8, 3, 39}, Window{16, 7, 9}, Window{11, 1, 93}}) {
+      for (const Layout layout : {Layout::kRowMajor, Layout::kChannelsLast}) {
+        PairedOp op(kFirst, "cpu.conv.portable");
+        op.AddInput(Random({1, window.channels, 9, 40}, layout, random));
+        op.AddInput(Random({5, window.channels, window.height, window.width}, Layout::kRowMajor,
+                           random, -0.1F, 0.1F),
+                    kConstant);
+        op.AddOutput({1, 5, 9, 40}, Layout::kChannelsLast);
+        CAPTURE(window.width);
+        CHECK(op.Difference(Padded(window), /*threads=*/2) < 1e-5);
+      }
+    }
+  });
+}
+
+TEST_CASE("Vector first conv: leaves larger windows of several channels to oneDNN") {
+  Generator random(34);
+  for (const int32_t channels : {2, 3}) {
+    OpFixture op(FindKernel(kFirst));
+    op.AddInput(Random({1, channels, 20, 20}, Layout::kChannelsLast, random));
+    op.AddInput(Random({16, channels, 15, 15}, Layout::kRowMajor, random), kConstant);
+    op.AddOutput(Tensor(DType::kF32, {1, 16, 20, 20}, Layout::kChannelsLast));
+    CHECK(op.Run(Padded({channels, 15, 15})).ok() == (channels == 2));
+  }
 }
 
 TEST_CASE("Vector first conv: the same bits whatever the number of threads") {
