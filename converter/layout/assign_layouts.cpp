@@ -51,7 +51,8 @@ Layout TransposedLayout(const Graph& graph, const Op& op) {
 
 class Assigner {
  public:
-  Assigner(Graph& graph, PassReport& report) : graph_(graph), report_(report) {}
+  Assigner(Graph& graph, LaidOutWeights& weights, PassReport& report)
+      : graph_(graph), weights_(weights), report_(report) {}
 
   Status Run() {
     const std::vector<OpId> order = graph_.OpOrder();
@@ -63,7 +64,9 @@ class Assigner {
     for (const OpId id : order) {
       TENON_RETURN_IF_ERROR(AssignOp(id));
     }
-    return ConvertOutputs();
+    TENON_RETURN_IF_ERROR(ConvertOutputs());
+    EraseReplacedConstants();
+    return {};
   }
 
  private:
@@ -144,10 +147,13 @@ class Assigner {
     if (!IsImage(input)) return std::nullopt;
     if (const auto fixed = FixedLayout(need)) return fixed;
     if (op.kind == OpKind::kReshape) return Layout::kRowMajor;
+    if (input.IsConstant() && need == LayoutNeed::kAny) {
+      // A small broadcast constant is read element by element in any layout.
+      const bool is_whole = input.shape == graph_.tensor(op.outputs[0]).shape;
+      return is_whole ? std::optional(output_layout) : std::nullopt;
+    }
     const bool wants_one_layout = need == LayoutNeed::kDense || TraitsOf(op.kind).operands_alike;
-    // A small broadcast constant is read element by element in any layout.
-    if (!wants_one_layout || (input.IsConstant() && need == LayoutNeed::kAny)) return std::nullopt;
-    return output_layout;
+    return wants_one_layout ? std::optional(output_layout) : std::nullopt;
   }
 
   /// `reader` is the op that needs it, or kNone.
@@ -158,6 +164,9 @@ class Assigner {
     const std::string name =
         fmt::format("{}.{}", graph_.tensor(tensor).name,
                     layout == Layout::kChannelsLast ? "channels_last" : "row_major");
+    if (graph_.tensor(tensor).IsConstant()) {
+      return converted_[key] = LaidOutConstant(tensor, layout, name);
+    }
     TENON_ASSIGN_OR_RETURN(const OpId copy, graph_.InsertOp(before, OpKind::kCopy, name, {tensor},
                                                             Attributes(), {name}));
     const TensorId result = graph_.op(copy).outputs[0];
@@ -166,6 +175,23 @@ class Assigner {
     converted_[key] = result;
     ++report_.changed;
     return result;
+  }
+
+  TensorId LaidOutConstant(TensorId id, Layout layout, const std::string& name) {
+    const Tensor& tensor = graph_.tensor(id);
+    const TensorId result =
+        graph_.AddConstant(name, tensor.dtype, tensor.shape, weights_.Get(tensor, layout));
+    graph_.MutableTensor(result).layout = layout;
+    ++report_.changed;
+    return result;
+  }
+
+  void EraseReplacedConstants() {
+    for (const auto& [key, converted] : converted_) {
+      const TensorId source = key.first;
+      if (!graph_.IsTensor(source) || !graph_.tensor(source).IsConstant()) continue;
+      if (!graph_.IsRead(source) && !graph_.IsOutput(source)) graph_.EraseTensor(source);
+    }
   }
 
   Status ConvertOutputs() {
@@ -183,6 +209,7 @@ class Assigner {
   }
 
   Graph& graph_;
+  LaidOutWeights& weights_;
   PassReport& report_;
   std::map<std::pair<TensorId, Layout>, TensorId> converted_;
   std::vector<OpId> next_;  ///< by OpId: the op that followed it before copies were inserted
@@ -195,8 +222,8 @@ bool LayoutsCoincide(const Shape& shape) {
   return shape[1] == 1 || (shape[2] == 1 && shape[3] == 1);
 }
 
-Status AssignLayouts(Graph& graph, PassContext& context) {
-  return Assigner(graph, context.report).Run();
+Status AssignLayouts(Graph& graph, LaidOutWeights& weights, PassContext& context) {
+  return Assigner(graph, weights, context.report).Run();
 }
 
 }  // namespace tenon::converter

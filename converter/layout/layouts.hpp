@@ -11,18 +11,6 @@
 
 namespace tenon::converter {
 
-// Decides every tensor's physical layout and inserts the conversions that this takes.
-//
-// Requires:   kernels are chosen (their caps say which layouts they take).
-// Guarantees: each operand has a layout that its op's kernel takes; graph inputs and outputs are
-//             row-major; one conversion at most per tensor and layout.
-// Channels-last is the default for images (rank 4): convolutions and pooling ask for it, and the
-// ops that follow keep the layout of their input.
-[[nodiscard]] Status AssignLayouts(Graph& graph, PassContext& context);
-
-/// Returns true if both layouts put every element of this shape at the same place.
-[[nodiscard]] bool LayoutsCoincide(const Shape& shape);
-
 /// Keeps constants that were laid out, so that the programs that are compiled from one graph, of
 /// which a search compiles many, share them. Not thread-safe.
 class LaidOutWeights {
@@ -33,6 +21,19 @@ class LaidOutWeights {
  private:
   std::map<std::tuple<Bytes, Layout, std::vector<int32_t>>, Bytes> known_;
 };
+
+// Decides every tensor's physical layout and inserts the conversions that this takes.
+//
+// Requires:   kernels are chosen (their caps say which layouts they take).
+// Guarantees: each operand has a layout that its op's kernel takes; graph inputs and outputs are
+//             row-major; one conversion at most per tensor and layout, and none of a constant,
+//             which is stored as it is wanted.
+// Channels-last is the default for images (rank 4): convolutions and pooling ask for it, and the
+// ops that follow keep the layout of their input.
+[[nodiscard]] Status AssignLayouts(Graph& graph, LaidOutWeights& weights, PassContext& context);
+
+/// Returns true if both layouts put every element of this shape at the same place.
+[[nodiscard]] bool LayoutsCoincide(const Shape& shape);
 
 // Puts constant weights into the order in which their kernels read them, so that nothing is packed
 // when the plan is loaded: they are used in place from the plan file.

@@ -17,9 +17,12 @@ Result<Lowered> Lower(Graph& graph, const LowerOptions& options, std::vector<Pas
   PassContext context;
   TENON_ASSIGN_OR_RETURN(lowered.mapping, ChooseKernels(graph, options.kernels));
   if (options.layouts) {
-    TENON_RETURN_IF_ERROR(RunPass({"assign-layouts", AssignLayouts}, graph, context, reports));
     LaidOutWeights own;
     LaidOutWeights& weights = options.laid_out != nullptr ? *options.laid_out : own;
+    const auto assign = [&](Graph& changed, PassContext& pass) {
+      return AssignLayouts(changed, weights, pass);
+    };
+    TENON_RETURN_IF_ERROR(RunPass({"assign-layouts", assign}, graph, context, reports));
     const auto lay_out = [&](Graph& changed, PassContext& pass) {
       return LayOutWeights(changed, weights, pass);
     };

@@ -124,7 +124,8 @@ output %y
   REQUIRE_MESSAGE(graph.ok(), graph.error().message);
   REQUIRE(ChooseKernels(*graph, {}).ok());
   PassContext context;
-  REQUIRE(AssignLayouts(*graph, context).ok());
+  LaidOutWeights weights;
+  REQUIRE(AssignLayouts(*graph, weights, context).ok());
   const Result<Locations> locations = AssignLocations(*graph, context.report);
   REQUIRE(locations.ok());
   const ArenaPlan arena = PlanArena(*graph, *locations, {});

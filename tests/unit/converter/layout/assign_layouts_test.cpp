@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <cstring>
 
 #include "converter/layout/assign_locations.hpp"
 #include "converter/layout/layouts.hpp"
@@ -15,7 +17,8 @@ Graph LaidOut(std::string_view text) {
     if (graph.op(id).kernel.empty()) UsePortableKernel(graph.MutableOp(id));
   }
   PassContext context;
-  REQUIRE(AssignLayouts(graph, context).ok());
+  LaidOutWeights weights;
+  REQUIRE(AssignLayouts(graph, weights, context).ok());
   const Status status = Verify(graph);
   if (!status.ok()) FAIL(status.error().message);
   return graph;
@@ -152,7 +155,28 @@ output %c
 )");
   CHECK(LayoutOf(graph, "b") == Layout::kChannelsLast);
   CHECK(graph.FindTensor("x.channels_last") != kNone);
-  CHECK(graph.FindTensor("k.channels_last") == kNone);  // a constant is read where it lies
+}
+
+TEST_CASE("AssignLayouts: a constant as large as the output is stored in its layout") {
+  const Graph graph = LaidOut(R"(input %x: f32[1,2,1,3]
+const %w: f32[2,2,1,1] = random(1)
+const %k: f32[1,2,1,3] = [0, 1, 2, 10, 11, 12]
+const %row: f32[1,2,1,1] = random(3)
+%a = conv(%x, %w)
+%b = binary(%a, %k)
+%c = binary(%b, %k) {function=mul}
+%d = binary(%c, %row)
+output %d
+)");
+  CHECK(Copies(graph) == 1);  // of the output
+  CHECK(LayoutOf(graph, "k.channels_last") == Layout::kChannelsLast);
+  CHECK(graph.FindTensor("k") == kNone);
+  CHECK(LayoutOf(graph, "row") == Layout::kRowMajor);  // a broadcast one is read where it lies
+  const Tensor& laid_out = graph.tensor(graph.FindTensor("k.channels_last"));
+  std::array<float, 6> values = {};
+  REQUIRE(laid_out.constant->size() == sizeof(values));
+  std::memcpy(values.data(), laid_out.constant->data(), sizeof(values));
+  CHECK(values == std::array<float, 6>{0, 10, 1, 11, 2, 12});
 }
 
 TEST_CASE("AssignLayouts: a transpose from channels-last order is a view, not work") {
