@@ -54,8 +54,8 @@ Status AddSweep(const Board& board, const Variants& variants, std::vector<PlanTo
   convert.board = board;
   convert.compile.order.mode = OrderMode::kSource;
   convert.variants = variants;
-  for (SweepNetwork& network : SweepNetworks()) {
-    Result<Conversion> conversion = ConvertGraph(std::move(network.graph), convert);
+  for (const SweepNetwork& network : SweepNetworks()) {
+    Result<Conversion> conversion = ConvertGraph(network.graph, convert);
     if (conversion.ok()) {
       plans.push_back({network.name, true, std::move(conversion->plan)});
     } else if (conversion.error().kind != ErrorKind::kDoesNotFit) {

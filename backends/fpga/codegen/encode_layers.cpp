@@ -201,7 +201,7 @@ class Encoder {
       AddWeights(layer, ShapeOf(layer, descriptor), 0, U(GroupsOf(layer.output.channels)),
                  descriptor);
     }
-    return Store(n, layer, is_large, std::move(descriptor));
+    return Store(n, layer, is_large, descriptor);
   }
 
   /// The whole map is stored by its only writer, or after its last one.

@@ -40,7 +40,7 @@ void Assign(Port& port, uint32_t value) {
   port = static_cast<Port>(value);
 }
 
-class RtlComputeUnit : public ComputeUnit {
+class RtlComputeUnit final : public ComputeUnit {
  public:
   RtlComputeUnit(const DeviceMemory& memory, const MemoryTiming& timing)
       : axi_(memory, timing, kPorts), top_(std::make_unique<Vaccelerator>(&context_)) {

@@ -63,7 +63,7 @@ xclDeviceHandle xclOpen(unsigned index, const char*, xclVerbosityLevel) {
   if (!CurrentSettings(&settings) || index >= settings.devices) return nullptr;
   Board& board = Board::At(index);
   auto handle =
-      std::unique_ptr<Handle>(new Handle{board, board.Open(settings), settings.trace, nullptr});
+      std::make_unique<Handle>(Handle{board, board.Open(settings), settings.trace, nullptr});
   handle->core = tenon::fpga::sim::MakeCoreDevice(handle.get(), index);
   Trace(*handle, "open", index);
   return handle.release();

@@ -232,7 +232,7 @@ Status Importer::LowerNodes() {
     const bool reachable =
         inputs == nullptr || std::none_of(inputs->begin(), inputs->end(),
                                           [&](int32_t input) { return failed.count(input) != 0; });
-    const Status status = reachable ? LowerNode(*node) : Status();
+    Status status = reachable ? LowerNode(*node) : Status();
     if (reachable && status.ok()) continue;
     if (!status.ok() && status.error().kind == ErrorKind::kDoesNotFit) return status;
     if (node->outputs() != nullptr) {
