@@ -90,8 +90,9 @@ void AddTiles(const Gemm& gemm, const MachineFacts& machine, int64_t pixels, dou
 TileSums SumTiles(const Gemm& gemm, const MachineFacts& machine) {
   TileSums sums;
   const int64_t row = gemm.pixels_per_row > 0 ? gemm.pixels_per_row : gemm.pixels;
-  const int64_t rows = gemm.pixels / std::max<int64_t>(row, 1);
-  AddTiles(gemm, machine, row, static_cast<double>(rows * gemm.convolutions), sums);
+  const double rows =
+      static_cast<double>(gemm.pixels) / static_cast<double>(std::max<int64_t>(row, 1));
+  AddTiles(gemm, machine, row, rows * static_cast<double>(gemm.convolutions), sums);
   const int64_t width = RoundUp<int64_t>(gemm.outputs, kWidthStep);
   sums.weight_bytes = static_cast<double>(width * gemm.convolutions * gemm.depth * gemm.taps) * 4;
   return sums;
@@ -170,12 +171,27 @@ void TileMatMul(const Context& context) {
   AddActivationTraffic(context);
 }
 
+namespace {
+
+/// Returns the input rows that a first layer copies, in all images: those of each band.
+int64_t CopiedRows(const OpCall& call) {
+  const TensorView& y = call.Output();
+  const int64_t kernel_rows = call.Input(GemmInput::kWeights).dims[2];
+  const int64_t stride = call.AttributesAs<ConvAttributes>().strides[0];
+  const int64_t bands = CeilDiv<int64_t>(y.dims[2], cpu::f32::FirstBandRows(call));
+  return y.dims[0] * (bands * kernel_rows + (y.dims[2] - bands) * stride);
+}
+
+}  // namespace
+
 void FirstConv(const Context& context) {
   const OpCall& call = context.call();
   Gemm gemm = GemmOfConv(call);
-  gemm.pixels_per_row = call.Output().dims[3];
+  // Where rows are shorter than a tile, tiles go on in the next row.
+  const int32_t columns = call.Output().dims[3];
+  const bool has_short_rows = columns < LargestTile(context.machine).pixels;
+  gemm.pixels_per_row = columns * int64_t{has_short_rows ? cpu::f32::FirstBandRows(call) : 1};
   gemm.depth *= gemm.taps;
-  const auto taps_high = static_cast<double>(call.Input(GemmInput::kWeights).dims[2]);
   gemm.taps = 1;
   const TileSums sums = SumTiles(gemm, context.machine);
   CostTerms& terms = context.terms;
@@ -183,8 +199,7 @@ void FirstConv(const Context& context) {
   terms.Add("tiles", sums.tiles);
   terms.Add("narrow_outputs", sums.narrow_outputs);
   const TensorView& x = call.Input(GemmInput::kX);
-  const int64_t rows = gemm.pixels / std::max(call.Output().dims[3], 1);
-  const double row_reads = static_cast<double>(rows) * taps_high;
+  const auto row_reads = static_cast<double>(CopiedRows(call));
   const double copied = row_reads * static_cast<double>(int64_t{x.dims[1]} * x.dims[3]);
   const bool runs = x.strides[3] == 1 || x.strides[1] == 1;
   terms.Add("copied_rows", row_reads * static_cast<double>(x.strides[1] == 1 ? 1 : x.dims[1]));

@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "backends/cpu/caps/q8_caps.hpp"
+#include "backends/cpu/caps/q8_gemm_caps.hpp"
 #include "backends/cpu/caps/q8_winograd_caps.hpp"
 #include "backends/cpu/caps/tiles.hpp"
 #include "converter/cost/features_kernels.hpp"
@@ -107,9 +108,12 @@ void QuantizedConv(const Context& context) {
     gemm.pixels = int64_t{y.dims[0]} * y.dims[2] * y.dims[3];
     gemm.groups = group;
     gemm.outputs = w.dims[0] / group;
-    gemm.depth = w.dims[1];
-    gemm.taps = int64_t{w.dims[2]} * w.dims[3];
+    const int64_t columns = cpu::q8::ColumnsOfTap(call);
+    gemm.depth = w.dims[1] * columns;
+    gemm.taps = int64_t{w.dims[2]} * w.dims[3] / columns;
     AddGemm(context, gemm);
+    const int64_t copied = cpu::q8::IsDirect(call) ? 0 : call.Input(GemmInput::kX).Elements();
+    context.terms.Add("copied", static_cast<double>(copied));
   }
   AddRescaled(context, attributes.output.rounding);
   AddActivationTraffic(context);

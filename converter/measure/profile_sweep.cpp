@@ -55,16 +55,17 @@ void AddConvNetworks(std::vector<SweepNetwork>& networks) {
                return builder.Conv(x, Affordable(shape, std::max(wanted, 4), kernel * kernel),
                                    kernel, 1, 1, i % 2 == 0);
              });
-    AddChain(fmt::format("depthwise {}", size), size, 16, networks,
-             [](SweepBuilder& builder, TensorId x, int i) {
-               const int channels = builder.ShapeOf(x)[1];
-               if (i % 2 == 0) {
-                 return builder.Conv(x, builder.Pick(kChannels), 1, 1, 1, false);
-               }
-               const int stride = i % 8 == 5 && builder.ShapeOf(x)[2] > 4 ? 2 : 1;
-               const int kernel = i % 8 == 3 ? 7 : i % 8 == 7 ? 1 : i % 6 == 1 ? 5 : 3;
-               return builder.Conv(x, channels, kernel, stride, channels, i % 4 == 1);
-             });
+    AddChain(
+        fmt::format("depthwise {}", size), size, 16, networks,
+        [](SweepBuilder& builder, TensorId x, int i) {
+          const int channels = builder.ShapeOf(x)[1];
+          if (i % 2 == 0) {
+            return builder.Conv(x, builder.Pick(kChannels), 1, 1, 1, false);
+          }
+          const int stride = i % 8 == 5 && builder.ShapeOf(x)[2] > 4 ? 2 : 1;
+          const int kernel = i % 8 == 3 ? 7 : i % 8 == 7 ? 1 : i % 6 == 1 ? 5 : 3;
+          return builder.Conv(x, channels, kernel, stride, channels, builder.Pick({0, 1}) == 1);
+        });
   }
   // All of it fits in the second cache, including weights.
   for (const int size : {8, 12, 16, 24, 32}) {
@@ -106,7 +107,7 @@ void AddConvNetworks(std::vector<SweepNetwork>& networks) {
              });
   }
   // These cover strides, few channels, and odd numbers of them.
-  for (const int size : {16, 30, 56, 112, 160, 224}) {
+  for (const int size : {8, 16, 30, 56, 112, 160, 224}) {
     AddChain(fmt::format("strided {}", size), size, 10, networks,
              [](SweepBuilder& builder, TensorId, int i) {
                const int channels = builder.Pick({16, 24, 32, 48, 64, 96, 128, 192});
@@ -117,19 +118,19 @@ void AddConvNetworks(std::vector<SweepNetwork>& networks) {
                                    Affordable(builder.ShapeOf(x), wanted, kernel * kernel / 2 + 1),
                                    kernel, 2, 1, true);
              });
-    AddChain(
-        fmt::format("odd {}", size), size, 12, networks,
-        [](SweepBuilder& builder, TensorId x, int i) {
-          const int channels = builder.Pick({2, 3, 4, 6, 10, 11, 18, 21, 27, 33, 36, 58, 72, 85});
-          return builder.Conv(x, channels, i % 2 == 0 ? 1 : 3, 1, 1, i % 3 == 0);
-        });
+    AddChain(fmt::format("odd {}", size), size, 12, networks,
+             [](SweepBuilder& builder, TensorId x, int i) {
+               const int channels =
+                   builder.Pick({1, 2, 3, 4, 6, 10, 11, 18, 21, 27, 33, 36, 58, 72, 85});
+               return builder.Conv(x, channels, i % 2 == 0 ? 1 : 3, 1, 1, i % 3 == 0);
+             });
     AddChain(fmt::format("first {}", size), size, 14, networks,
              [size](SweepBuilder& builder, TensorId, int i) {
                const int channels = builder.Pick({1, 1, 3, 3, 3, 4, 6, 8, 12, 16});
                const int kernel = builder.Pick({3, 3, 3, 5, 7});
                const TensorId x = builder.Input({1, channels, size, size});
-               return builder.Conv(x, builder.Pick({8, 16, 20, 24, 32, 48, 64}), kernel, i % 2 + 1,
-                                   1, i % 2 == 0);
+               return builder.Conv(x, builder.Pick({1, 4, 8, 16, 20, 24, 32, 48, 64}), kernel,
+                                   i % 2 + 1, 1, i % 2 == 0);
              });
   }
 }
@@ -156,6 +157,16 @@ void AddLargeWindowNetworks(std::vector<SweepNetwork>& networks) {
     }
     networks.push_back(builder.Finish());
   }
+  // Windows of few channels are longer than wide, as spectra are looked at.
+  for (const int channels : {4, 8, 16, 32}) {
+    SweepBuilder builder(fmt::format("spectra {}", channels), static_cast<uint64_t>(channels) * 3);
+    for (const int outputs : {1, 4, 8, 32}) {
+      for (const int wide : {9, 31}) {
+        AddWindows(builder, {1, channels, 60, 90}, {outputs, channels, 3, wide}, 1, 1);
+      }
+    }
+    networks.push_back(builder.Finish());
+  }
   // Sound is filtered, and cut into frames.
   for (const int samples : {4000, 16000, 40000}) {
     SweepBuilder builder(fmt::format("frames {}", samples), static_cast<uint64_t>(samples));
@@ -170,17 +181,17 @@ void AddLargeWindowNetworks(std::vector<SweepNetwork>& networks) {
 
 void AddPoolNetworks(std::vector<SweepNetwork>& networks) {
   for (const int size : {7, 14, 28, 55, 112}) {
-    AddChain(fmt::format("pools {}", size), size, 12, networks,
+    AddChain(fmt::format("pools {}", size), size, 20, networks,
              [size](SweepBuilder& builder, TensorId, int i) {
                const int channels = builder.Pick({10, 16, 24, 64, 96, 192, 480, 832});
                const TensorId x = builder.Conv(builder.Root(), channels, 1, 1, 1, false);
                PoolAttributes pool;
-               const int kernel = i % 4 == 3 ? size : 2 + i % 2;
-               const int stride = i % 4 == 3 ? 1 : 1 + i % 3 / 2;
+               const int kernel = i % 10 == 9 ? size : builder.Pick({2, 3, 3, 3, 5});
+               const int stride = kernel == size ? 1 : builder.Pick({1, 2});
                for (int k = 0; k < 2; ++k) {
                  pool.kernel[k] = kernel;
                  pool.strides[k] = stride;
-                 if (kernel == 3) pool.pads[k] = pool.pads[k + 2] = 1;
+                 if (kernel != size) pool.pads[k] = pool.pads[k + 2] = kernel % 2;
                }
                return builder.Add(i % 2 == 0 ? OpKind::kMaxPool : OpKind::kAveragePool, {x},
                                   Attributes(pool), x);
@@ -299,7 +310,7 @@ TensorId SweepBuilder::Conv(TensorId x, int outputs, int kernel, int stride, int
   }
   if (relu) conv.activation.function = UnaryFunction::kRelu;
   // Some use a function other than those that cost nothing.
-  if (!relu && outputs % 5 == 0) conv.activation.function = UnaryFunction::kSilu;
+  if (!relu && Pick({0, 1}) == 1) conv.activation.function = UnaryFunction::kSilu;
   const bool same = residual && stride == 1 && outputs == ShapeOf(x)[1];
   const std::vector<TensorId> inputs =
       same ? std::vector<TensorId>{x, w, bias, x} : std::vector<TensorId>{x, w, bias};

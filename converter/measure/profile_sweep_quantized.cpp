@@ -64,14 +64,28 @@ class QuantizedBuilder {
                    Attributes(matmul), rounding);
   }
 
-  TensorId Add(TensorId x, TensorId y, Rounding rounding) {
-    QuantizedBinaryAttributes sum;
-    for (QuantizedScale* scale : {&sum.x_scale, &sum.y_scale, &sum.output_scale}) {
+  TensorId Binary(BinaryFunction function, TensorId x, TensorId y, Rounding rounding) {
+    QuantizedBinaryAttributes binary;
+    binary.function = function;
+    for (QuantizedScale* scale : {&binary.x_scale, &binary.y_scale, &binary.output_scale}) {
       *scale = {0.5F, 1 << 30, -1};
     }
-    sum.left_shift = rounding == Rounding::kFixedPoint ? 20 : 0;
-    sum.output.rounding = rounding;
-    return builder_.Add(OpKind::kQuantizedBinary, {x, y}, Attributes(sum), x);
+    const bool is_shifted = rounding == Rounding::kFixedPoint && function != BinaryFunction::kMul;
+    binary.left_shift = is_shifted ? 20 : 0;
+    binary.output.rounding = rounding;
+    return builder_.Add(OpKind::kQuantizedBinary, {x, y}, Attributes(binary), x);
+  }
+
+  /// Returns half of the channels, which stay where they are, apart from each other.
+  TensorId HalfOfChannels(TensorId x) {
+    const Shape shape = builder_.ShapeOf(x);
+    SliceAttributes slice;
+    slice.rank = shape.rank;
+    for (int axis = 0; axis < shape.rank; ++axis) {
+      slice.steps[axis] = 1;
+      slice.sizes[axis] = axis == 1 ? shape[axis] / 2 : shape[axis];
+    }
+    return builder_.Add(OpKind::kSlice, {x}, Attributes(slice), x);
   }
 
   TensorId AveragePool(TensorId x, int kernel, int stride, Rounding rounding) {
@@ -161,8 +175,10 @@ void AddImages(Rounding rounding, std::vector<SweepNetwork>& networks) {
       for (const int stride : {1, 2}) {  // of which 2 is not for Winograd's way
         if (channels <= 96 || size <= 14) builder.Conv(y, channels, 3, stride, 1, rounding);
       }
-      x = builder.Add(x, y, rounding);
+      x = builder.Binary(BinaryFunction::kAdd, x, y, rounding);
       builder.MaxPool(x, 2, 2);
+      builder.MaxPool(x, 3, 2);
+      builder.Lookup(builder.HalfOfChannels(x));
       builder.AveragePool(x, size > 14 ? 2 : 7, 2,
                           rounding == Rounding::kFixedPoint ? Rounding::kHalfAway : rounding);
       builder.Mean(x);
@@ -180,6 +196,41 @@ void AddLayers(Rounding rounding, std::vector<SweepNetwork>& networks) {
     TensorId x = builder.Input({rows, 64});
     for (const int columns : {12, 128, 640, 128, 8, 256, 1000}) {
       x = builder.MatMul(x, columns, rounding);
+      builder.Softmax(x, rounding);
+    }
+    builder.Dequantize(x);
+    networks.push_back(builder.Finish());
+  }
+}
+
+/// First layers: few channels, of which a row of the window is one tap.
+void AddFirstLayers(Rounding rounding, std::vector<SweepNetwork>& networks) {
+  for (const int size : {10, 32, 96}) {
+    QuantizedBuilder builder(fmt::format("quantized first {} {}", Name(rounding), size),
+                             static_cast<uint64_t>(size) + 70);
+    for (const int channels : {1, 3, 8}) {
+      for (const int kernel : {3, 5, 9}) {
+        const TensorId x = builder.Input({1, channels, size, size});
+        for (const int outputs : {8, 64}) builder.Conv(x, outputs, kernel, 1, 1, rounding);
+        builder.Conv(x, 16, kernel, 2, 1, rounding);
+      }
+    }
+    networks.push_back(builder.Finish());
+  }
+}
+
+/// Gates of recurrent networks: sums, products and functions of a few bytes, or of many.
+void AddGates(Rounding rounding, std::vector<SweepNetwork>& networks) {
+  for (const auto& dims : std::vector<std::vector<int32_t>>{
+           {1, 16}, {1, 40}, {1, 64}, {1, 256}, {16, 128}, {98, 192}}) {
+    QuantizedBuilder builder(
+        fmt::format("quantized gates {} {}x{}", Name(rounding), dims[0], dims[1]),
+        static_cast<uint64_t>(dims[1]));
+    TensorId x = builder.Input(dims);
+    const TensorId gate = builder.Lookup(builder.Input(dims));
+    for (int i = 0; i < 3; ++i) {
+      x = builder.Binary(BinaryFunction::kMul, x, gate, rounding);
+      x = builder.Lookup(builder.Binary(BinaryFunction::kAdd, x, gate, rounding));
       builder.Softmax(x, rounding);
     }
     builder.Dequantize(x);
@@ -225,6 +276,8 @@ void AddSteps(Rounding rounding, std::vector<SweepNetwork>& networks) {
 void AddQuantizedNetworks(std::vector<SweepNetwork>& networks) {
   for (const Rounding rounding : {Rounding::kHalfEven, Rounding::kFixedPoint}) {
     AddImages(rounding, networks);
+    AddFirstLayers(rounding, networks);
+    AddGates(rounding, networks);
     AddLayers(rounding, networks);
     AddAttention(rounding, networks);
     AddSteps(rounding, networks);

@@ -87,7 +87,7 @@ ElementwiseAttributes StepsOf(int steps, UnaryFunction activation) {
 }
 
 void AddElementwise(std::vector<SweepNetwork>& networks) {
-  for (const int steps : {2, 3, 6}) {
+  for (const int steps : {1, 2, 3, 6}) {
     for (const auto& dims : kShapes) {
       SweepBuilder builder(NameOf("elementwise", std::to_string(steps).c_str(), dims),
                            static_cast<uint64_t>(steps) + 200);
@@ -119,6 +119,9 @@ void AddReductions(std::vector<SweepNetwork>& networks) {
     // The images at the beginning of detectors come from beyond the caches.
     shapes.push_back({1, 24, 120, 160});
     shapes.push_back({1, 96, 120, 160});
+    // Few or many elements in a row.
+    shapes.push_back({1, 512});
+    shapes.push_back({300, 100, 2});
     for (const auto& dims : shapes) {
       SweepBuilder builder(NameOf("reduce", kReduceFunctionNames[number], dims),
                            static_cast<uint64_t>(number) + 200);
@@ -195,6 +198,7 @@ void AddMovement(std::vector<SweepNetwork>& networks) {
                                                             {1, 48, 22, 22},
                                                             {1, 116, 28, 28},
                                                             {1, 24, 44, 44},
+                                                            {1, 172, 216, 1},
                                                             {1, 9, 224, 224}}) {
     SweepBuilder builder(NameOf("move", "images", dims), 400);
     UnaryAttributes negation;
@@ -220,7 +224,10 @@ void AddMovement(std::vector<SweepNetwork>& networks) {
     use(builder.Add(OpKind::kReshape, {turned}, Attributes(flat), turned));
     PadAttributes pad;
     pad.rank = 4;
-    for (const int axis : {2, 3}) pad.begins[axis] = pad.ends[axis] = 1;
+    for (const int axis : {2, 3}) {
+      const bool is_column = axis == 3 && dims[3] == 1;
+      if (!is_column) pad.begins[axis] = pad.ends[axis] = 1;
+    }
     use(builder.Add(OpKind::kPad, {rows}, Attributes(pad), rows));
     if (dims[2] > 11) {
       pad.mode = PadMode::kReflect;
@@ -249,7 +256,7 @@ void AddMovement(std::vector<SweepNetwork>& networks) {
     slice.rank = 4;
     for (int k = 0; k < 4; ++k) {
       slice.steps[k] = k == 3 ? 2 : 1;
-      slice.sizes[k] = k == 3 ? dims[3] / 2 : dims[static_cast<size_t>(k)];
+      slice.sizes[k] = k == 3 ? (dims[3] + 1) / 2 : dims[static_cast<size_t>(k)];
     }
     use(builder.Add(OpKind::kSlice, {rows}, Attributes(slice), rows));
     networks.push_back(builder.Finish());

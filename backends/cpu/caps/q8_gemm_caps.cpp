@@ -116,6 +116,12 @@ bool IsDirect(const OpCall& conv) {
   return IsPointwiseConv(conv) && conv.Input(In::kWeights).dims[1] >= kFewestDirectChannels;
 }
 
+int64_t ColumnsOfTap(const OpCall& conv) {
+  const auto& attributes = conv.AttributesAs<ConvAttributes>();
+  const bool are_contiguous = attributes.group == 1 && attributes.dilations[1] == 1;
+  return are_contiguous ? conv.Input(In::kWeights).dims[3] : 1;
+}
+
 const char* ConvSupports(const OpCall& call) {
   if (const char* reason = GemmRefusal(call)) return reason;
   const auto& attributes = call.AttributesAs<ConvAttributes>();
@@ -179,9 +185,7 @@ void MatMulPackingKey(const OpCall& call, PackingKey* key) {
 size_t ConvPackedBytes(const OpCall& call) {
   const auto& attributes = call.AttributesAs<ConvAttributes>();
   const TensorView& w = call.Input(In::kWeights);
-  // Where the pixels of a kernel row are contiguous, they are one tap.
-  const bool is_row = attributes.group == 1 && attributes.dilations[1] == 1;
-  const int64_t columns = is_row ? w.dims[3] : 1;
+  const int64_t columns = ColumnsOfTap(call);
   return PackedBytes(call, attributes.group, w.dims[0] / attributes.group, columns * w.dims[1],
                      ConvTaps(call) / columns, call.Input(In::kX).dims[1], WeightPasses(call, 0));
 }

@@ -30,6 +30,10 @@ inline constexpr int kFewestDirectChannels = kDepthStep;
 /// place.
 [[nodiscard]] bool IsDirect(const OpCall& conv);
 
+/// Returns how many columns of the convolution's window are one tap: all, where the pixels of a
+/// kernel row are contiguous, else one.
+[[nodiscard]] int64_t ColumnsOfTap(const OpCall& conv);
+
 /// Is the largest number of i8 tensors whose sum can be the weights less their zero points, where
 /// these exceed i8. Each tensor is multiplied in a pass of its own. The weights are constant, and
 /// their output channels run along `output_axis`.

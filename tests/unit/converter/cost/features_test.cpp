@@ -199,12 +199,27 @@ Terms QuantizedConvTerms(int channels, int outputs, int group) {
       channels, outputs, channels / group, outputs, group));
 }
 
+TEST_CASE("A first layer copies the rows of a band once, and its tiles go on from row to row") {
+  const Terms terms = TermsOf(R"(graph g
+input %x: f32[1,3,20,5]
+const %w: f32[16,3,3,3] = random(1)
+%y: f32[1,16,20,5] channels_last = conv(%x, %w) {pads=[1,1,1,1]} @cpu/cpu.conv.vector_first
+output %y
+)");
+  // Two bands of ten rows, for two threads, read twelve rows each. Their 50 pixels are four tiles.
+  CHECK(terms.amounts.at("copied_rows") == 2 * 12 * 3);
+  CHECK(terms.amounts.at("copied") == 2 * 12 * 3 * 5);
+  CHECK(terms.amounts.at("tiles") == 2 * 4);
+}
+
 TEST_CASE("Products of bytes go four deep and sixteen channels wide") {
-  // 6 input channels take two steps a tap, 20 outputs two registers of sums.
+  // A row of the window, 18 bytes of 6 channels, takes five steps, 20 outputs two registers of
+  // sums.
   const Terms terms = QuantizedConvTerms(6, 20, 1);
   CHECK(terms.model == "cpu.quantized_conv.portable");
-  CHECK(terms.amounts.at("tile_cycles") == 49 * 9 * 2 * 2);
-  CHECK(terms.amounts.at("weight_bytes") == 32 * 8 * 9);
+  CHECK(terms.amounts.at("tile_cycles") == 49 * 3 * 5 * 2);
+  CHECK(terms.amounts.at("weight_bytes") == 32 * 20 * 3);
+  CHECK(terms.amounts.at("copied") == 6 * 49);
   CHECK(terms.amounts.at("fixed_point_outputs") == 0);
 }
 
