@@ -28,18 +28,27 @@ Result<TensorId> Filtered(Lowering& node, TensorId kept, DType dtype) {
   return Select(node, kept, zero, filter);
 }
 
-/// Says so if constant lengths are below 0.
-Status CheckLengths(Lowering& node, TensorId lengths) {
-  if (!node.graph().tensor(lengths).IsConstant()) return {};
-  TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> values, node.ConstantInts(lengths));
-  for (const int64_t value : values) {
-    if (value < 0) return InputError("its mask holds the length {}", value);
+/// Lengths up to that of the keys; those below 0 are said, here where they are constant.
+Result<TensorId> CheckedLengths(Lowering& node, TensorId lengths, int64_t keys) {
+  if (node.graph().tensor(lengths).IsConstant()) {
+    TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> values, node.ConstantInts(lengths));
+    for (const int64_t value : values) {
+      if (value < 0) return InputError("its mask holds the length {}", value);
+    }
+    return lengths;
   }
-  return {};
+  const DType dtype = node.DTypeOf(lengths);
+  TENON_ASSIGN_OR_RETURN(lengths, node.Cast(lengths, DType::kI64));
+  TENON_ASSIGN_OR_RETURN(const TensorId most,
+                         node.Scalar("keys", DType::kI64, static_cast<double>(keys)));
+  TENON_ASSIGN_OR_RETURN(lengths, node.Binary(BinaryFunction::kMin, lengths, most));
+  TENON_ASSIGN_OR_RETURN(lengths, InRange(node, lengths, keys + 1));
+  return node.Cast(lengths, dtype);
 }
 
 /// Keys before the end (exclusive) and, where there are two numbers a batch, from the start on.
-Result<TensorId> KeptByLength(Lowering& node, TensorId lengths, int64_t batches, int64_t keys) {
+Result<TensorId> KeptByLength(Lowering& node, TensorId lengths, int64_t batches, int64_t keys,
+                              bool may_be_negative) {
   const DType dtype = node.DTypeOf(lengths);
   const int64_t count = node.ShapeOf(lengths)[0];
   TENON_ASSIGN_OR_RETURN(const TensorId places, Iota(node, dtype, keys, 3, 4));
@@ -49,7 +58,10 @@ Result<TensorId> KeptByLength(Lowering& node, TensorId lengths, int64_t batches,
         node.Slice(lengths, SliceAlong(node.ShapeOf(lengths), 0, begin, batches)));
     return node.Reshape(part, {batches, 1, 1, 1});
   };
-  TENON_ASSIGN_OR_RETURN(const TensorId end, numbers(0));
+  TENON_ASSIGN_OR_RETURN(TensorId end, numbers(0));
+  if (!may_be_negative) {
+    TENON_ASSIGN_OR_RETURN(end, CheckedLengths(node, end, keys));
+  }
   TENON_ASSIGN_OR_RETURN(const TensorId before, node.Binary(BinaryFunction::kLess, places, end));
   if (count != 2 * batches) return before;
   TENON_ASSIGN_OR_RETURN(const TensorId start, numbers(batches));
@@ -69,8 +81,7 @@ Result<TensorId> KeyMask(Lowering& node, const MaskPlaces& places, const Shape& 
   // nothing more.
   if (shape.rank == 1 &&
       (shape[0] == batches || shape[0] == 2 * batches || shape[0] == 3 * batches + 2)) {
-    if (!places.may_be_negative) TENON_RETURN_IF_ERROR(CheckLengths(node, mask));
-    return KeptByLength(node, mask, batches, keys);
+    return KeptByLength(node, mask, batches, keys, places.may_be_negative);
   }
   if (places.may_be_dummy && shape.rank == 2 && shape[1] == 1 &&
       (shape[0] == 1 || shape[0] == batches)) {

@@ -106,12 +106,18 @@ enum EmbedInput : int {
   kPositionIds
 };
 
+/// Rows of a table, none of which counts from its end.
+Result<TensorId> RowsAt(Lowering& node, TensorId table, TensorId ids, std::string_view name) {
+  TENON_ASSIGN_OR_RETURN(ids, NotNegative(node, ids, name));
+  return EmitGather(node, table, ids, 0);
+}
+
 /// Rows of the positions for `length` words: those that an input names, else the first ones.
 Result<TensorId> PositionRows(Lowering& node, int64_t length) {
   TENON_ASSIGN_OR_RETURN(const TensorId table, node.Input(kPositions));
   if (node.HasInput(kPositionIds)) {
     TENON_ASSIGN_OR_RETURN(const TensorId ids, node.Input(kPositionIds));
-    return EmitGather(node, table, ids, 0);
+    return RowsAt(node, table, ids, "position_ids");
   }
   const Shape shape = node.ShapeOf(table);
   if (shape.rank != 2 || shape[0] < length) {
@@ -145,13 +151,13 @@ Status LowerEmbed(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId words, node.Input(kWords));
   const Shape shape = node.ShapeOf(ids);
   if (shape.rank != 2) return InputError("its input_ids have {} dimensions, not 2", shape.rank);
-  TENON_ASSIGN_OR_RETURN(TensorId sum, EmitGather(node, words, ids, 0));
+  TENON_ASSIGN_OR_RETURN(TensorId sum, RowsAt(node, words, ids, "input_ids"));
   TENON_ASSIGN_OR_RETURN(const TensorId positions, PositionRows(node, shape[1]));
   TENON_ASSIGN_OR_RETURN(sum, node.Binary(BinaryFunction::kAdd, sum, positions));
   if (node.HasInput(kSegments)) {
     TENON_ASSIGN_OR_RETURN(const TensorId segments, node.Input(kSegments));
     TENON_ASSIGN_OR_RETURN(const TensorId table, node.Input(kSegmentRows));
-    TENON_ASSIGN_OR_RETURN(const TensorId rows, EmitGather(node, table, segments, 0));
+    TENON_ASSIGN_OR_RETURN(const TensorId rows, RowsAt(node, table, segments, "segment_ids"));
     TENON_ASSIGN_OR_RETURN(sum, node.Binary(BinaryFunction::kAdd, sum, rows));
   }
   node.Alias(kSum, sum);

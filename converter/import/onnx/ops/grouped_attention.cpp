@@ -34,6 +34,7 @@ struct Places {
   int64_t total = 0;      ///< words of the longest batch
   int64_t keys = 0;       ///< words that present keys have room for
   TensorId past = kNone;  ///< [B]: words that went before; kNone: none
+  TensorId last = kNone;  ///< [B]: of a prompt, the last place to look at; kNone: all are
 };
 
 /// Queries, keys and values by head.
@@ -77,6 +78,21 @@ Status CheckLastPlaces(Lowering& node, const Places& places, int64_t least) {
   return {};
 }
 
+/// A prompt's last places, which other words than its own need where it is filled up.
+Result<TensorId> ReadLastPlaces(Lowering& node, const Places& places, int64_t batches) {
+  TENON_RETURN_IF_ERROR(CheckLastPlaces(node, places, 0));
+  if (!node.HasInput(kLastPlaces)) return kNone;
+  TENON_ASSIGN_OR_RETURN(TensorId last, node.Input(kLastPlaces));
+  if (node.graph().tensor(last).IsConstant()) {
+    TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> values, node.ConstantInts(last));
+    const bool all = std::all_of(values.begin(), values.end(),
+                                 [&](int64_t value) { return value >= places.words - 1; });
+    if (all) return kNone;
+  }
+  TENON_ASSIGN_OR_RETURN(last, InRange(node, last, places.keys));
+  return node.Reshape(last, {batches});
+}
+
 /// How long what went before is. A prompt has no past, whatever the buffer holds.
 Result<Places> ReadPlaces(Lowering& node, const Shape& q) {
   Places places;
@@ -89,7 +105,7 @@ Result<Places> ReadPlaces(Lowering& node, const Shape& q) {
   }
   places.total = places.keys = places.words;
   if (places.buffer == 0) {
-    TENON_RETURN_IF_ERROR(CheckLastPlaces(node, places, 0));
+    TENON_ASSIGN_OR_RETURN(places.last, ReadLastPlaces(node, places, q[0]));
     return places;
   }
   TENON_ASSIGN_OR_RETURN(const TensorId given, node.Input(kTotal));
@@ -100,15 +116,18 @@ Result<Places> ReadPlaces(Lowering& node, const Shape& q) {
   }
   places.total = total[0];
   places.keys = std::max(places.buffer, total[0]);
-  const bool is_prompt = total[0] == places.words;
-  TENON_RETURN_IF_ERROR(CheckLastPlaces(node, places, is_prompt ? 0 : places.words - 1));
-  if (is_prompt) return places;
+  if (total[0] == places.words) {
+    TENON_ASSIGN_OR_RETURN(places.last, ReadLastPlaces(node, places, q[0]));
+    return places;
+  }
+  TENON_RETURN_IF_ERROR(CheckLastPlaces(node, places, places.words - 1));
   TENON_ASSIGN_OR_RETURN(const TensorId last, node.Input(kLastPlaces));
   TENON_ASSIGN_OR_RETURN(TensorId past, node.Cast(last, DType::kI64));
   TENON_ASSIGN_OR_RETURN(past, node.Reshape(past, {q[0]}));
   TENON_ASSIGN_OR_RETURN(const TensorId less,
                          node.Scalar("less", DType::kI64, static_cast<double>(places.words - 1)));
-  TENON_ASSIGN_OR_RETURN(places.past, node.Binary(BinaryFunction::kSub, past, less));
+  TENON_ASSIGN_OR_RETURN(past, node.Binary(BinaryFunction::kSub, past, less));
+  TENON_ASSIGN_OR_RETURN(places.past, InRange(node, past, places.keys - places.words + 1));
   return places;
 }
 
@@ -162,7 +181,7 @@ Status Rotate(Lowering& node, const Places& places, Heads& heads) {
   TensorId positions = kNone;
   if (node.HasInput(kPositions)) {
     TENON_ASSIGN_OR_RETURN(positions, node.Input(kPositions));
-    TENON_ASSIGN_OR_RETURN(positions, CheckedPositions(node, positions));
+    TENON_ASSIGN_OR_RETURN(positions, NotNegative(node, positions, "position_ids"));
   } else {
     TENON_ASSIGN_OR_RETURN(const TensorId words, Iota(node, DType::kI64, places.words, 1, 2));
     TENON_ASSIGN_OR_RETURN(TensorId before, PastColumn(node, places));
@@ -181,16 +200,25 @@ Status Rotate(Lowering& node, const Places& places, Heads& heads) {
   return {};
 }
 
-/// Whether a query sees a key: those up to its own, of a window only so many; [B or 1, 1, words,
-/// keys].
+/// How many keys up to its own a query sees; below 1: all.
+int64_t Window(Lowering& node) { return node.Int("local_window_size", -1); }
+
+/// Whether a query sees a key: those up to its own and to the last place, of a window only so many;
+/// [B or 1, 1, words, keys].
 Result<TensorId> SeenKeys(Lowering& node, const Places& places) {
   using F = BinaryFunction;
   TENON_ASSIGN_OR_RETURN(const TensorId keys, Iota(node, DType::kI64, places.keys, 3, 4));
   TENON_ASSIGN_OR_RETURN(const TensorId words, Iota(node, DType::kI64, places.words, 2, 4));
   TENON_ASSIGN_OR_RETURN(const TensorId before, PastColumn(node, places));
   TENON_ASSIGN_OR_RETURN(const TensorId own, node.Binary(F::kAdd, words, before));
-  TENON_ASSIGN_OR_RETURN(TensorId seen, node.Binary(F::kLessOrEqual, keys, own));
-  const int64_t window = node.Int("local_window_size", -1);
+  TensorId end = own;
+  if (places.last != kNone) {
+    const int64_t batches = node.ShapeOf(places.last)[0];
+    TENON_ASSIGN_OR_RETURN(const TensorId last, node.Reshape(places.last, {batches, 1, 1, 1}));
+    TENON_ASSIGN_OR_RETURN(end, node.Binary(F::kMin, own, last));
+  }
+  TENON_ASSIGN_OR_RETURN(TensorId seen, node.Binary(F::kLessOrEqual, keys, end));
+  const int64_t window = Window(node);
   if (window > 0) {
     TENON_ASSIGN_OR_RETURN(const TensorId size,
                            node.Scalar("window", DType::kI64, static_cast<double>(window)));
@@ -220,11 +248,12 @@ Result<TensorId> ReadBias(Lowering& node, const Places& places) {
   return node.Emit(OpKind::kConcat, {bias, rest}, Attributes(concat));
 }
 
-/// What is added to scores. Without a bias every query sees a key, and what is hidden need not be
-/// infinity.
+/// What is added to scores. Without a bias every query sees a key, unless its window is all behind
+/// the last place, and what is hidden need not be infinity.
 Result<SeenMask> ReadMask(Lowering& node, const Places& places, DType dtype) {
   TENON_ASSIGN_OR_RETURN(const TensorId seen, SeenKeys(node, places));
-  if (!node.HasInput(kBias)) {
+  const bool may_be_blind = Window(node) > 0 && places.last != kNone;
+  if (!node.HasInput(kBias) && !may_be_blind) {
     constexpr double kMostF16 = 65504;
     const double lowest = dtype == DType::kF16 ? -kMostF16 : std::numeric_limits<float>::lowest();
     TENON_ASSIGN_OR_RETURN(const TensorId zero, node.Scalar("zero", dtype, 0));
@@ -232,7 +261,10 @@ Result<SeenMask> ReadMask(Lowering& node, const Places& places, DType dtype) {
     TENON_ASSIGN_OR_RETURN(const TensorId mask, Select(node, seen, zero, hidden));
     return SeenMask{mask, kNone};
   }
-  TENON_ASSIGN_OR_RETURN(const TensorId bias, ReadBias(node, places));
+  TENON_ASSIGN_OR_RETURN(TensorId bias, node.Scalar("zero", dtype, 0));
+  if (node.HasInput(kBias)) {
+    TENON_ASSIGN_OR_RETURN(bias, ReadBias(node, places));
+  }
   TENON_ASSIGN_OR_RETURN(const TensorId hidden,
                          node.Scalar("hidden", dtype, -std::numeric_limits<double>::infinity()));
   TENON_ASSIGN_OR_RETURN(const TensorId mask, Select(node, seen, bias, hidden));

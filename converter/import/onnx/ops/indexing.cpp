@@ -182,6 +182,30 @@ Result<TensorId> Offsets(Lowering& node, TensorId indices, const Ints& sizes, co
   return Select(node, valid, offset, invalid);
 }
 
+Result<TensorId> NotNegative(Lowering& node, TensorId indices, std::string_view name) {
+  if (node.graph().tensor(indices).IsConstant()) {
+    TENON_ASSIGN_OR_RETURN(const Ints values, node.ConstantInts(indices));
+    for (const int64_t value : values) {
+      if (value < 0) return InputError("its {} hold {}", name, value);
+    }
+    return indices;
+  }
+  const DType dtype = node.DTypeOf(indices);
+  TENON_ASSIGN_OR_RETURN(const TensorId zero, node.Scalar("zero", dtype, 0));
+  TENON_ASSIGN_OR_RETURN(const TensorId nowhere, node.Scalar("nowhere", dtype, INT32_MIN));
+  TENON_ASSIGN_OR_RETURN(const TensorId below, node.Binary(BinaryFunction::kLess, indices, zero));
+  return Select(node, below, nowhere, indices);
+}
+
+// Looked up in a table of what may be, since a gather looks at its indices.
+Result<TensorId> InRange(Lowering& node, TensorId x, int64_t count) {
+  TENON_ASSIGN_OR_RETURN(x, node.Cast(x, DType::kI64));
+  if (node.graph().tensor(x).IsConstant()) return x;
+  TENON_ASSIGN_OR_RETURN(x, NotNegative(node, x, {}));
+  TENON_ASSIGN_OR_RETURN(const TensorId table, Iota(node, DType::kI64, count, 0, 1));
+  return EmitGather(node, table, x, 0);
+}
+
 Result<TensorId> ElementPlaces(Lowering& node, const Shape& x, TensorId indices, int32_t axis) {
   const Shape shape = node.ShapeOf(indices);
   if (shape.rank != x.rank) {

@@ -2,6 +2,7 @@
 // gather from the flattened tensor does the rest.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "converter/import/onnx/lowering.hpp"
@@ -24,6 +25,14 @@ namespace tenon::converter {
 [[nodiscard]] Result<TensorId> Offsets(Lowering& node, TensorId indices,
                                        const std::vector<int64_t>& sizes,
                                        const std::vector<int64_t>& strides);
+
+/// Indices, called `name`, of which none counts from the end: constant ones below 0 are an error;
+/// others become so negative that a gather at them reports them when it runs.
+[[nodiscard]] Result<TensorId> NotNegative(Lowering& node, TensorId indices, std::string_view name);
+
+/// x as i64 where all of it is from 0 to `count` - 1; what is not is reported when it runs, unless
+/// it is constant, which the caller has checked.
+[[nodiscard]] Result<TensorId> InRange(Lowering& node, TensorId x, int64_t count);
 
 /// Places in the flattened x of GatherElements(x, indices, axis): i64, the shape of `indices`.
 [[nodiscard]] Result<TensorId> ElementPlaces(Lowering& node, const Shape& x, TensorId indices,

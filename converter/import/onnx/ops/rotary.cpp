@@ -34,21 +34,6 @@ Result<TensorId> RowsOf(Lowering& node, TensorId cache, TensorId positions, cons
 
 }  // namespace
 
-Result<TensorId> CheckedPositions(Lowering& node, TensorId positions) {
-  if (node.graph().tensor(positions).IsConstant()) {
-    TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> values, node.ConstantInts(positions));
-    for (const int64_t value : values) {
-      if (value < 0) return InputError("its position_ids hold {}", value);
-    }
-    return positions;
-  }
-  const DType dtype = node.DTypeOf(positions);
-  TENON_ASSIGN_OR_RETURN(const TensorId zero, node.Scalar("zero", dtype, 0));
-  TENON_ASSIGN_OR_RETURN(const TensorId nowhere, node.Scalar("nowhere", dtype, INT32_MIN));
-  TENON_ASSIGN_OR_RETURN(const TensorId below, node.Binary(BinaryFunction::kLess, positions, zero));
-  return Select(node, below, nowhere, positions);
-}
-
 Result<TensorId> RowsAtPositions(Lowering& node, TensorId cache, TensorId positions,
                                  const Shape& x) {
   const Shape shape = node.ShapeOf(positions);
@@ -106,7 +91,7 @@ Result<TensorId> Rotated(Lowering& node, TensorId x, const Rotation& rotation) {
 Status EmitRotaryEmbedding(Lowering& node, const RotaryInputs& inputs) {
   TensorId positions = inputs.positions;
   if (positions != kNone) {
-    TENON_ASSIGN_OR_RETURN(positions, CheckedPositions(node, positions));
+    TENON_ASSIGN_OR_RETURN(positions, NotNegative(node, positions, "position_ids"));
   }
   const Shape shape = node.ShapeOf(inputs.x);
   const Shape cache = node.ShapeOf(inputs.cos);

@@ -5,10 +5,6 @@
 
 namespace tenon::converter {
 
-/// Positions that are checked: constant ones here, others when they are looked up, where a negative
-/// one would count from the end.
-[[nodiscard]] Result<TensorId> CheckedPositions(Lowering& node, TensorId positions);
-
 /// Rows of a cache of cosines or sines for x [B, heads, L, size]: [B or 1, 1, L, half]. `positions`
 /// is one number, where the first word stands, or [B, L].
 [[nodiscard]] Result<TensorId> RowsAtPositions(Lowering& node, TensorId cache, TensorId positions,

@@ -121,6 +121,69 @@ TEST_CASE("GroupQueryAttention: places of last words that cannot be are said") {
         "error: node 'n' (GroupQueryAttention): its seqlens_k holds -1, 0 to 2 are possible");
 }
 
+/// Runs a model whose inputs are f32 but for the last one, some i32; what it says where it fails.
+std::string RunWith(const ModelBuilder& model, const std::vector<Floats>& inputs,
+                    const std::vector<int32_t>& last) {
+  const Result<Graph> graph = model.Import();
+  REQUIRE_MESSAGE(graph.ok(), graph.error().message);
+  Values values;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    values[graph->inputs()[i].tensor] = Bytes(inputs[i]);
+  }
+  std::vector<std::byte>& bytes = values[graph->inputs().back().tensor];
+  bytes.resize(last.size() * sizeof(int32_t));
+  std::memcpy(bytes.data(), last.data(), bytes.size());
+  const TensorId output = graph->outputs()[0].tensor;
+  const Status status = Evaluate(*graph, {output}, values);
+  if (!status.ok()) return status.error().message;
+  Floats y(values[output].size() / sizeof(float));
+  std::memcpy(y.data(), values[output].data(), values[output].size());
+  return fmt::format("{:.3g}", fmt::join(y, " "));
+}
+
+/// Prompt() with places of last words, and what they let its words see, given when it runs.
+ModelBuilder GivenLastPlaces() {
+  auto model = ModelBuilder(17)
+                   .Input("q", {1, 3, 1})
+                   .Floats("k", {1, 3, 1}, {1, 1, 1})
+                   .Floats("v", {1, 3, 1}, {1, 2, 6})
+                   .Input("last", {1}, onnx::TensorProto::INT32);
+  AddInts(model, "total", {1}, {3});
+  Microsoft(model.Node("GroupQueryAttention", {"q", "k", "v", "", "", "last", "total"}, {"y"}))
+      .Set("num_heads", 1)
+      .Set("kv_num_heads", 1);
+  return model.Output("y");
+}
+
+TEST_CASE("GroupQueryAttention: words behind the last place of a prompt look no further than it") {
+  CHECK(RunWith(GivenLastPlaces(), {kZeros}, {2}) == "1 1.5 3");
+  CHECK(RunWith(GivenLastPlaces(), {kZeros}, {1}) == "1 1.5 1.5");
+  CHECK(RunWith(GivenLastPlaces().Set("local_window_size", 1), {kZeros}, {1}) == "1 2 0");
+}
+
+TEST_CASE("GroupQueryAttention: last places out of range are said when it runs") {
+  for (const int32_t last : {-1, 3, INT32_MIN, INT32_MAX}) {
+    CHECK(RunWith(GivenLastPlaces(), {kZeros}, {last}).find("is outside a dimension of 3") !=
+          std::string::npos);
+  }
+  auto model = ModelBuilder(17)
+                   .Input("q", {1, 1, 1})
+                   .Floats("k", {1, 1, 1}, {1})
+                   .Floats("v", {1, 1, 1}, {4})
+                   .Floats("pk", {1, 1, 3, 1}, {1, 1, 1})
+                   .Floats("pv", {1, 1, 3, 1}, {1, 2, 6})
+                   .Input("last", {1}, onnx::TensorProto::INT32);
+  AddInts(model, "total", {1}, {3});
+  Microsoft(model.Node("GroupQueryAttention", {"q", "k", "v", "pk", "pv", "last", "total"}, {"y"}))
+      .Set("num_heads", 1)
+      .Set("kv_num_heads", 1)
+      .Output("y");
+  CHECK(RunWith(model, {{0}}, {1}) == "2.5");  // of 1 and 4
+  for (const int32_t last : {-1, 3, INT32_MIN, INT32_MAX}) {
+    CHECK(RunWith(model, {{0}}, {last}).find("is outside a dimension of 3") != std::string::npos);
+  }
+}
+
 /// Attention of two words with the values 2 and 4, and scores 0.
 ModelBuilder Words(const Dims& dims, const std::vector<int32_t>& mask) {
   auto model = ModelBuilder(17)
@@ -136,6 +199,21 @@ TEST_CASE("Attention: masks of one column hide nothing, and behind lengths more 
   CheckClose(Run(Words({1, 1}, {0}), {{2, 4}}), {3, 3});
   CheckClose(Run(Words({5}, {1, 0, 2, 0, 1}), {{2, 4}}), {2, 2});
   CHECK(Words({1}, {-1}).Text() == "error: node 'n' (Attention): its mask holds the length -1");
+}
+
+TEST_CASE("Attention: lengths below 0 are said when it runs, starts may be what they like") {
+  auto model = ModelBuilder(17)
+                   .Input("x", {1, 2, 1})
+                   .Floats("w", {1, 3}, {0, 0, 1})
+                   .Floats("b", {3}, {0, 0, 0})
+                   .Input("m", {2}, onnx::TensorProto::INT32);
+  Microsoft(model.Node("Attention", {"x", "w", "b", "m"}, {"y"})).Set("num_heads", 1).Output("y");
+  CHECK(RunWith(model, {{2, 4}}, {1, -5}) == "2 2");
+  CHECK(RunWith(model, {{2, 4}}, {INT32_MAX, 1}) == "4 4");
+  for (const int32_t length : {-1, INT32_MIN}) {
+    CHECK(RunWith(model, {{2, 4}}, {length, 0}).find("is outside") != std::string::npos);
+  }
+  CheckClose(Run(Words({2}, {2, -1}), {{2, 4}}), {3, 3});
 }
 
 TEST_CASE("MultiHeadAttention: of a bias beside keys by head, the part of the queries counts") {
