@@ -11,6 +11,7 @@ import sys
 import tempfile
 
 try:
+    import ml_dtypes
     import numpy as np
     import onnx
     import onnxruntime
@@ -21,6 +22,8 @@ except ImportError as missing:
 
 RANDOM = np.random.default_rng(1)
 NOTHING = np.float32(-np.inf)
+# Of operators that stand in chains, the attributes that they have.
+ATTRIBUTES = {"Transpose": []}
 BATCHES, HEADS, WORDS, SIZE = 2, 2, 3, 8
 
 
@@ -52,12 +55,19 @@ class Forms:
         return done.stderr if done.returncode != 0 else [np.load(f"{folder}/out/{name}.npy") for name in names]
 
     def check(self, what, kind, inputs, constants=None, outputs=("y",), domain="", opset=17, places=None, **attributes):
-        """`places`: names of the node's operands in order, else inputs and then constants."""
+        """`places`: names of the node's operands in order, else inputs and then constants.
+
+        `kind`: an operator, or several with the names of what each takes and its output; attributes go to those that have them.
+        """
         constants = constants or {}
-        node = helper.make_node(kind, places or [*inputs, *constants], list(outputs), domain=domain, **attributes)
+        inputs = {name: np.asarray(x) for name, x in inputs.items()}
+        nodes = [(kind, places or [*inputs, *constants], outputs)] if isinstance(kind, str) else kind
+        known = {name: {a: x for a, x in attributes.items() if a in ATTRIBUTES.get(name, attributes)} for name, *_ in nodes}
+        nodes = [helper.make_node(name, ins, [outs] if isinstance(outs, str) else list(outs), domain=domain, **known[name])
+                 for name, ins, outs in nodes]
         values = [helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
                   for name, x in inputs.items()]
-        graph = helper.make_graph([node], "form", values, [helper.make_empty_tensor_value_info(y) for y in outputs],
+        graph = helper.make_graph(nodes, "form", values, [helper.make_empty_tensor_value_info(y) for y in outputs],
                                   [numpy_helper.from_array(np.asarray(x), name) for name, x in constants.items()])
         imports = [helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1)]
         model = helper.make_model(graph, opset_imports=imports, ir_version=10 if opset > 17 else 8)
@@ -72,7 +82,7 @@ class Forms:
             x.shape == y.shape and np.allclose(x.astype(np.float64), y.astype(np.float64), rtol=1e-4, atol=1e-5, equal_nan=True)
             for x, y in zip(found, wanted))
         self.wrong += not good
-        print(f"{'ok' if good else 'WRONG'} {kind}: {what}{': ' + found if isinstance(found, str) else ''}")
+        print(f"{'ok' if good else 'WRONG'} {kind if isinstance(kind, str) else kind[0][0]}: {what}{': ' + found if isinstance(found, str) else ''}")
 
 
 def microsoft_attentions(forms):
@@ -149,6 +159,29 @@ def onnx_attentions(forms):
         forms.check(f"axis {axis}", "RMSNormalization", {"x": x, "s": normal(*x.shape[axis:])}, axis=axis, epsilon=0.1, **own)
 
 
+def quantisations(forms):
+    """Scales for blocks along an axis, and numbers of four and two bits."""
+    narrow = {name: getattr(ml_dtypes, name) for name in ["int4", "uint4"]}
+    for name, dtype in {"int8": np.int8, "uint8": np.uint8, **narrow}.items():
+        least, most = (-8, 8) if name == "int4" else (0, 16) if name == "uint4" else (np.iinfo(dtype).min, np.iinfo(dtype).max + 1)
+        numbers = RANDOM.integers(least, most, (7, 6)).astype(dtype)
+        for axis, block, shape in [(0, 3, (3, 6)), (0, 7, (1, 6)), (1, 2, (7, 3)), (-1, 4, (7, 2))]:
+            zeros = np.asarray(RANDOM.integers(least, most, shape)).astype(dtype)
+            for scales in [normal(*shape), normal(*shape).astype(np.float16)]:
+                forms.check(f"{name} {scales.dtype} axis {axis}, blocks of {block}", "DequantizeLinear", {"s": scales},
+                            {"x": numbers, "z": zeros}, places=["x", "s", "z"], opset=21, axis=axis, block_size=block)
+            forms.check(f"constants, {name} axis {axis}", "DequantizeLinear", {}, {"x": numbers, "s": normal(*shape)}, opset=21, axis=axis,
+                        block_size=block)
+            chain = [("QuantizeLinear", ["x", "s", "z"], "q"), ("DequantizeLinear", ["q", "s", "z"], "y")]
+            far = {"x": normal(7, 6) * 20, "s": np.abs(normal(*shape)) + np.float32(0.5)}
+            forms.check(f"and back, {name} axis {axis}", chain, far, {"z": zeros}, opset=21, axis=axis, block_size=block)
+        for shape, axis in [((), 1), ((6,), -1), ((7,), 0)]:
+            far = {"x": normal(7, 6) * 20, "s": np.abs(normal(*shape)).astype(np.float32) + np.float32(0.5)}
+            forms.check(f"and back, {name} scales {shape}", [("QuantizeLinear", ["x", "s", "z"], "q"), ("DequantizeLinear", ["q", "s", "z"], "y")],
+                        far, {"z": np.asarray(RANDOM.integers(least, most, shape)).astype(dtype)}, opset=21, axis=axis)
+        forms.check(f"{name} moved", [("Transpose", ["x"], "t"), ("DequantizeLinear", ["t", "s"], "y")], {"s": normal(7)}, {"x": numbers}, opset=21)
+
+
 def others(forms):
     own = {"domain": "com.microsoft"}
     weights = {"b": RANDOM.integers(0, 256, (4, 2, 8)).astype(np.uint8), "s": normal(8), "g": RANDOM.integers(0, 2, 32).astype(np.int32)}
@@ -169,7 +202,7 @@ def others(forms):
 
 def main():
     forms = Forms(sys.argv[1])
-    for family in [microsoft_attentions, grouped_attentions, onnx_attentions, others]:
+    for family in [microsoft_attentions, grouped_attentions, onnx_attentions, quantisations, others]:
         family(forms)
     return 1 if forms.wrong else 0
 

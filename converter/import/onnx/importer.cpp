@@ -30,6 +30,13 @@ Error Join(const std::vector<Error>& problems) {
   return joined;
 }
 
+/// True for an operator of which the numbers come out as they went in.
+bool Moves(std::string_view op_type) {
+  constexpr std::string_view kMove[] = {"Flatten", "Identity",  "Reshape",
+                                        "Squeeze", "Transpose", "Unsqueeze"};
+  return std::find(std::begin(kMove), std::end(kMove), op_type) != std::end(kMove);
+}
+
 }  // namespace
 
 Importer::Importer(const onnx::ModelProto& model, const std::filesystem::path& path,
@@ -107,13 +114,52 @@ Result<TensorId> Importer::AddInitializer(const onnx::TensorProto& tensor) {
   }
   const auto known = place.file.empty() ? external_.end() : external_.find(place);
   if (known != external_.end()) {
-    return graph_.AddConstant(tensor.name(), place.dtype, place.shape, known->second);
+    const TensorId id = graph_.AddConstant(tensor.name(), place.dtype, place.shape, known->second);
+    SetPackedBits(id, place.packed_bits);
+    return id;
   }
-  TENON_RETURN_IF_ERROR(CheckMemory(static_cast<int64_t>(place.bytes), tensor.name()));
+  const int64_t bytes_here = place.shape.Elements() * DTypeBytes(place.dtype);
+  TENON_RETURN_IF_ERROR(CheckMemory(bytes_here, tensor.name()));
   TENON_ASSIGN_OR_RETURN(TensorData data, ReadTensor(tensor, folder_));
   const auto bytes = std::make_shared<const std::vector<std::byte>>(std::move(data.bytes));
   if (!place.file.empty()) external_[place] = bytes;
-  return graph_.AddConstant(tensor.name(), data.dtype, data.shape, bytes);
+  const TensorId id = graph_.AddConstant(tensor.name(), data.dtype, data.shape, bytes);
+  SetPackedBits(id, data.packed_bits);
+  return id;
+}
+
+int32_t Importer::PackedBitsOf(TensorId id) const {
+  const auto found = packed_bits_.find(id);
+  return found == packed_bits_.end() ? 0 : found->second;
+}
+
+Status Importer::CheckPacked(const onnx::NodeProto& node) {
+  constexpr std::string_view kTakePacked[] = {"Cast", "DequantizeLinear", "QuantizeLinear", "Shape",
+                                              "Size"};
+  const std::string& type = node.op_type();
+  if (Moves(type) ||
+      std::find(std::begin(kTakePacked), std::end(kTakePacked), type) != std::end(kTakePacked)) {
+    return {};
+  }
+  for (const std::string& input : node.input()) {
+    if (input.empty()) continue;
+    const auto value = values_.find(input);
+    const auto initializer = initializers_.find(input);
+    const bool is_packed = value != values_.end()
+                               ? PackedBitsOf(value->second) != 0
+                               : initializer != initializers_.end() &&
+                                     PackedBits(initializer->second->data_type()) != 0;
+    if (is_packed) return InputError("its input '{}' has numbers of less than a byte", input);
+  }
+  return {};
+}
+
+void Importer::PassPacked(const onnx::NodeProto& node) {
+  if (!Moves(node.op_type()) || node.input_size() == 0 || node.output_size() == 0) return;
+  const auto from = values_.find(node.input(0));
+  const auto to = values_.find(node.output(0));
+  if (from == values_.end() || to == values_.end()) return;
+  SetPackedBits(to->second, PackedBitsOf(from->second));
 }
 
 // All problems are reported at once: what depends on a node that failed is left out quietly.
@@ -127,8 +173,10 @@ Status Importer::LowerNodes(const onnx::GraphProto& nodes) {
     const bool reachable = std::none_of(read.begin(), read.end(), is_failed);
     if (reachable) {
       Lowering lowering(*this, node, opset_, NodeName(node));
-      status = FindLowering(node.domain(), node.op_type())->lower(lowering);
+      status = CheckPacked(node);
+      if (status.ok()) status = FindLowering(node.domain(), node.op_type())->lower(lowering);
       if (status.ok()) status = lowering.CheckAttributes();
+      if (status.ok()) PassPacked(node);
       // What is over the limit now would only grow.
       TENON_RETURN_IF_ERROR(CheckMemory(0, NodeName(node)));
     }

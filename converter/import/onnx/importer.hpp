@@ -53,6 +53,9 @@ class Importer {
   /// Makes a tensor constant, or says on which graph input it depends.
   [[nodiscard]] Status Fold(TensorId id);
   void FoldCounters(const std::vector<TensorId>& ids);  ///< see import_graph.hpp
+  /// Bits of the numbers of a tensor that the model packs into less than a byte; 0: of any other.
+  [[nodiscard]] int32_t PackedBitsOf(TensorId id) const;
+  void SetPackedBits(TensorId id, int32_t bits) { packed_bits_[id] = bits; }
   /// Checks that constants, graphs copied out of nodes and `more` bytes for `what` are not too
   /// much.
   [[nodiscard]] Status CheckMemory(int64_t more, const std::string& what);
@@ -65,6 +68,10 @@ class Importer {
   /// Nodes of the model, or of a graph inside, in an order that works.
   [[nodiscard]] Status LowerNodes(const onnx::GraphProto& nodes);
   [[nodiscard]] Status AddOutputs();
+  /// Says so if the node takes packed numbers that only few operators may take.
+  [[nodiscard]] Status CheckPacked(const onnx::NodeProto& node);
+  /// What only moves packed numbers gives such.
+  void PassPacked(const onnx::NodeProto& node);
   /// Drops ops and constants that nothing reads (what was folded, Shape's operands, ...).
   void EraseUnused();
   void CollectNames();
@@ -82,6 +89,7 @@ class Importer {
   /// Copies of graphs inside nodes: initialisers are read from them when they are asked for.
   std::vector<std::shared_ptr<onnx::GraphProto>> inlined_;
   bool unsupported_ = false;  ///< a graph inside a node has an operator that cannot be lowered
+  std::unordered_map<TensorId, int32_t> packed_bits_;
   int64_t inlined_nodes_ = 0;
   int64_t inlined_bytes_ = 0;
   /// Parts of files that have been read, which any number of initialisers may name.

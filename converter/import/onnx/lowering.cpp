@@ -79,6 +79,9 @@ bool Lowering::HasInput(int index) const {
   return index < node_.input_size() && !node_.input(index).empty();
 }
 
+int32_t Lowering::PackedBitsOf(TensorId id) const { return importer_.PackedBitsOf(id); }
+void Lowering::SetPackedBits(TensorId id, int32_t bits) { importer_.SetPackedBits(id, bits); }
+
 bool Lowering::OutputUsed(int index) const {
   return index < node_.output_size() && !node_.output(index).empty() &&
          importer_.IsUsed(node_.output(index));
@@ -279,8 +282,10 @@ Result<TensorId> Lowering::Scalar(std::string_view hint, DType dtype, double val
 }
 
 Status Lowering::ConstantOutput(int output, TensorData data) {
-  Alias(output,
-        graph().AddConstant(node_.output(output), data.dtype, data.shape, std::move(data.bytes)));
+  const TensorId id =
+      graph().AddConstant(node_.output(output), data.dtype, data.shape, std::move(data.bytes));
+  SetPackedBits(id, data.packed_bits);
+  Alias(output, id);
   return {};
 }
 

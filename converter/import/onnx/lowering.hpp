@@ -57,6 +57,10 @@ class Lowering {
   [[nodiscard]] Result<std::vector<TensorId>> Inputs();
   [[nodiscard]] Shape ShapeOf(TensorId id);
   [[nodiscard]] DType DTypeOf(TensorId id);
+  /// Bits of a tensor's numbers where the model packs them into less than a byte, else 0; and what
+  /// says so of a result.
+  [[nodiscard]] int32_t PackedBitsOf(TensorId id) const;
+  void SetPackedBits(TensorId id, int32_t bits);
   /// Says so if an output other than the first is used: what it would hold is not computed.
   [[nodiscard]] Status OnlyFirstOutput();
 

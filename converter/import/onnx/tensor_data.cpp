@@ -143,26 +143,40 @@ void CopyTyped(const TensorProto& tensor, DType dtype, std::vector<std::byte>& b
 struct TensorType {
   DType dtype;
   Shape shape;
-  uint64_t bytes;
+  uint64_t bytes;  ///< as the model holds it
+  int32_t packed_bits;
 };
+
+constexpr int kUint4 = 21;  // libonnx 1.12 does not know these (onnx.proto, TensorProto.DataType)
+constexpr int kInt4 = 22;
+constexpr int kUint2 = 25;
+constexpr int kInt2 = 26;
+
+/// The type of an initialiser's elements here, those of less than a byte among them.
+Result<DType> DTypeOfElements(int element_type) {
+  if (PackedBits(element_type) == 0) return DTypeFromOnnx(element_type);
+  return element_type == kInt4 || element_type == kInt2 ? DType::kI8 : DType::kU8;
+}
 
 Result<TensorType> TypeOf(const TensorProto& tensor) {
   if (tensor.has_segment()) {
     return InputError("initialiser '{}': segmented tensors are not supported", tensor.name());
   }
-  auto dtype = DTypeFromOnnx(tensor.data_type());
+  auto dtype = DTypeOfElements(tensor.data_type());
   if (!dtype.ok()) return InputError("initialiser '{}': {}", tensor.name(), dtype.error().message);
   auto shape = ShapeFromDims({tensor.dims().begin(), tensor.dims().end()});
   if (!shape.ok()) return InputError("initialiser '{}': {}", tensor.name(), shape.error().message);
-  const auto bytes = static_cast<uint64_t>(shape->Elements() * DTypeBytes(*dtype));
-  return TensorType{*dtype, *shape, bytes};
+  const int32_t bits = PackedBits(tensor.data_type());
+  const int64_t elements = shape->Elements();
+  const int64_t bytes = bits == 0 ? elements * DTypeBytes(*dtype) : (elements * bits + 7) / 8;
+  return TensorType{*dtype, *shape, static_cast<uint64_t>(bytes), bits};
 }
 
 std::string ElementTypeName(int element_type) {
   // Those that libonnx 1.12 does not know, from 17 on (onnx.proto, TensorProto.DataType).
-  constexpr const char* kNewer[] = {"FLOAT8E4M3FN",   "FLOAT8E4M3FNUZ", "FLOAT8E5M2",
-                                    "FLOAT8E5M2FNUZ", "UINT4",          "INT4",
-                                    "FLOAT4E2M1",     "FLOAT8E8M0"};
+  constexpr const char* kNewer[] = {
+      "FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ", "UINT4",      "INT4",
+      "FLOAT4E2M1",   "FLOAT8E8M0",     "UINT2",      "INT2",           "FLOAT6E2M3", "FLOAT6E3M2"};
   constexpr int kFirstNewer = 17;
   if (TensorProto::DataType_IsValid(element_type)) {
     return TensorProto::DataType_Name(element_type);
@@ -172,7 +186,27 @@ std::string ElementTypeName(int element_type) {
   return is_named ? kNewer[element_type - kFirstNewer] : std::to_string(element_type);
 }
 
+/// `count` numbers of `bits` each, the first in the lowest ones of a byte, as i8 or u8.
+std::vector<std::byte> Unpacked(const std::vector<std::byte>& packed, size_t count, int32_t bits,
+                                DType dtype) {
+  std::vector<std::byte> unpacked(count);
+  const auto per_byte = static_cast<size_t>(8 / bits);
+  const auto values = 1U << static_cast<uint32_t>(bits);
+  for (size_t i = 0; i < count; ++i) {
+    const auto byte = std::to_integer<uint32_t>(packed[i / per_byte]);
+    uint32_t value = byte >> (i % per_byte * static_cast<size_t>(bits)) & (values - 1);
+    if (dtype == DType::kI8 && value >= values / 2) value -= values;
+    unpacked[i] = static_cast<std::byte>(value);
+  }
+  return unpacked;
+}
+
 }  // namespace
+
+int32_t PackedBits(int element_type) {
+  if (element_type == kUint4 || element_type == kInt4) return 4;
+  return element_type == kUint2 || element_type == kInt2 ? 2 : 0;
+}
 
 Result<DType> DTypeFromOnnx(int element_type) {
   switch (element_type) {
@@ -227,9 +261,11 @@ Status CheckTensor(const TensorProto& tensor, const fs::path& folder) {
     }
     return {};
   }
-  if (TypedCount(tensor, type.dtype) != type.shape.Elements()) {
+  const int64_t wanted =
+      type.packed_bits == 0 ? type.shape.Elements() : static_cast<int64_t>(type.bytes);
+  if (TypedCount(tensor, type.dtype) != wanted) {
     return InputError("initialiser '{}': wrong data size: {} values, its dims want {}",
-                      tensor.name(), TypedCount(tensor, type.dtype), type.shape.Elements());
+                      tensor.name(), TypedCount(tensor, type.dtype), wanted);
   }
   return {};
 }
@@ -237,7 +273,7 @@ Status CheckTensor(const TensorProto& tensor, const fs::path& folder) {
 Result<TensorPlace> FindTensor(const TensorProto& tensor, const fs::path& folder) {
   TENON_RETURN_IF_ERROR(CheckTensor(tensor, folder));
   TENON_ASSIGN_OR_RETURN(const TensorType type, TypeOf(tensor));
-  TensorPlace place{{}, 0, type.bytes, type.dtype, type.shape};
+  TensorPlace place{{}, 0, type.bytes, type.packed_bits, type.dtype, type.shape};
   if (tensor.data_location() == TensorProto::EXTERNAL) {
     TENON_ASSIGN_OR_RETURN(const ExternalData external,
                            FindExternalData(tensor, type.bytes, folder));
@@ -250,7 +286,7 @@ Result<TensorPlace> FindTensor(const TensorProto& tensor, const fs::path& folder
 Result<TensorData> ReadTensor(const TensorProto& tensor, const fs::path& folder) {
   TENON_RETURN_IF_ERROR(CheckTensor(tensor, folder));
   TENON_ASSIGN_OR_RETURN(const TensorType type, TypeOf(tensor));
-  TensorData data{type.dtype, type.shape, std::vector<std::byte>(type.bytes)};
+  TensorData data{type.dtype, type.shape, std::vector<std::byte>(type.bytes), type.packed_bits};
   if (tensor.data_location() == TensorProto::EXTERNAL) {
     TENON_ASSIGN_OR_RETURN(const ExternalData external,
                            FindExternalData(tensor, type.bytes, folder));
@@ -272,6 +308,10 @@ Result<TensorData> ReadTensor(const TensorProto& tensor, const fs::path& folder)
   }
   if (type.dtype == DType::kBool) {
     for (std::byte& byte : data.bytes) byte = byte == std::byte{0} ? std::byte{0} : std::byte{1};
+  }
+  if (type.packed_bits != 0) {
+    data.bytes = Unpacked(data.bytes, static_cast<size_t>(type.shape.Elements()), type.packed_bits,
+                          type.dtype);
   }
   return data;
 }

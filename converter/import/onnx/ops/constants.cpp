@@ -73,6 +73,7 @@ Status LowerConstantOfShape(Lowering& node) {
   if (const onnx::TensorProto* value = node.TensorAttribute("value")) {
     TENON_ASSIGN_OR_RETURN(element, ReadTensor(*value, node.folder()));
     if (element.shape.Elements() != 1) return InputError("its value must have one element");
+    if (element.packed_bits != 0) return InputError("its value has less than a byte");
     element.shape = Shape();
   }
   if (shape.Elements() > kLargestFill) {

@@ -3,6 +3,7 @@
 
 #include <numeric>
 
+#include "converter/import/onnx/ops/block_quantization.hpp"
 #include "converter/import/onnx/ops/ops.hpp"
 
 namespace tenon::converter {
@@ -34,31 +35,67 @@ Result<TensorId> OptionalInput(Lowering& node, int index) {
   return node.Input(index);
 }
 
-/// Attributes that only say again what the operands say, or ask for what is not supported.
-Status CheckCommonAttributes(Lowering& node) {
-  node.Ignore({"saturate", "precision"});  // of 8-bit floats; of the division, f32 here
-  const int64_t block = node.Int("block_size", 0);
-  if (block != 0) return InputError("quantization in blocks (of {}) is not supported", block);
+/// What QuantizeLinear's results are: integers, which may be narrower than a byte.
+struct QuantizedType {
+  DType dtype = DType::kU8;
+  int32_t bits = 0;  ///< of a number narrower than a byte; 0: of others
+};
+
+Result<QuantizedType> TypeFromOnnx(int32_t element_type) {
+  constexpr int32_t kInt4 = 22;
+  constexpr int32_t kInt2 = 26;
+  const int32_t bits = PackedBits(element_type);
+  if (bits != 0) {
+    const bool is_signed = element_type == kInt4 || element_type == kInt2;
+    return QuantizedType{is_signed ? DType::kI8 : DType::kU8, bits};
+  }
+  TENON_ASSIGN_OR_RETURN(const DType dtype, DTypeFromOnnx(element_type));
+  return QuantizedType{dtype, 0};
+}
+
+/// The node's first output, of `y` that has not less values than the type: within its bounds.
+Status Narrowed(Lowering& node, TensorId y, const QuantizedType& type) {
+  const bool is_signed = type.dtype == DType::kI8;
+  const double values = 1 << type.bits;
+  const double least = is_signed ? -values / 2 : 0;
+  TENON_ASSIGN_OR_RETURN(const TensorId low, node.Scalar("least", type.dtype, least));
+  TENON_ASSIGN_OR_RETURN(const TensorId high, node.Scalar("most", type.dtype, least + values - 1));
+  TENON_ASSIGN_OR_RETURN(y, node.Binary(BinaryFunction::kMax, y, low));
+  TENON_ASSIGN_OR_RETURN(y, node.Binary(BinaryFunction::kMin, y, high, 0));
+  node.SetPackedBits(y, type.bits);
   return {};
 }
 
 Status LowerQuantizeLinear(Lowering& node) {
-  TENON_RETURN_IF_ERROR(CheckCommonAttributes(node));
+  node.Ignore({"saturate", "precision"});  // of 8-bit floats; of the division, f32 here
   TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
-  TENON_ASSIGN_OR_RETURN(const TensorId scale, node.Input(1));
-  TENON_ASSIGN_OR_RETURN(const TensorId zero_point, OptionalInput(node, 2));
+  TENON_ASSIGN_OR_RETURN(TensorId scale, node.Input(1));
+  TENON_ASSIGN_OR_RETURN(TensorId zero_point, OptionalInput(node, 2));
   const int32_t asked = node.Int32("output_dtype", 0);
-  DType to = DType::kU8;
+  QuantizedType to;
   if (zero_point != kNone) {
-    to = node.DTypeOf(zero_point);
+    to = {node.DTypeOf(zero_point), node.PackedBitsOf(zero_point)};
   } else if (asked != 0) {
-    TENON_ASSIGN_OR_RETURN(to, DTypeFromOnnx(asked));
+    TENON_ASSIGN_OR_RETURN(to, TypeFromOnnx(asked));
   }
-  return Quantized(node, x, scale, zero_point, to, node.Int("axis", 1), 0).status();
+  const int64_t axis = node.Int("axis", 1);
+  const int64_t block = node.Int("block_size", 0);
+  if (block == 0 && to.bits == 0) {
+    return Quantized(node, x, scale, zero_point, to.dtype, axis, 0).status();
+  }
+  TensorId y = x;
+  if (block != 0) {
+    TENON_ASSIGN_OR_RETURN(const BlockedAxis blocks, ReadBlockedAxis(node, x, scale, axis, block));
+    TENON_ASSIGN_OR_RETURN(y, ScaledBlocks(node, x, scale, zero_point, blocks));
+    TENON_ASSIGN_OR_RETURN(scale, node.Scalar("scale", DType::kF32, 1));
+    zero_point = kNone;
+  }
+  if (to.bits == 0) return Quantized(node, y, scale, zero_point, to.dtype, axis, 0).status();
+  TENON_ASSIGN_OR_RETURN(y, Quantized(node, y, scale, zero_point, to.dtype, axis));
+  return Narrowed(node, y, to);
 }
 
 Status LowerDequantizeLinear(Lowering& node) {
-  TENON_RETURN_IF_ERROR(CheckCommonAttributes(node));
   TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
   TENON_ASSIGN_OR_RETURN(const TensorId scale, node.Input(1));
   TENON_ASSIGN_OR_RETURN(const TensorId zero_point, OptionalInput(node, 2));
@@ -67,6 +104,13 @@ Status LowerDequantizeLinear(Lowering& node) {
     TENON_ASSIGN_OR_RETURN(to, DTypeFromOnnx(asked));
   }
   const int64_t axis = node.Int("axis", 1);
+  if (const int64_t block = node.Int("block_size", 0); block != 0) {
+    TENON_ASSIGN_OR_RETURN(const BlockedAxis blocks, ReadBlockedAxis(node, x, scale, axis, block));
+    TENON_ASSIGN_OR_RETURN(const TensorId y,
+                           DequantizedBlocks(node, x, scale, zero_point, blocks, to));
+    node.Alias(0, y);
+    return {};
+  }
   if (to == DType::kF32) return Dequantized(node, x, scale, zero_point, axis, 0).status();
   TENON_ASSIGN_OR_RETURN(const TensorId y, Dequantized(node, x, scale, zero_point, axis));
   return node.Cast(y, to, 0).status();
@@ -79,14 +123,12 @@ Status LowerDynamicQuantizeLinear(Lowering& node) {
   return Quantized(node, x, made.scale, made.zero_point, DType::kU8, 0, 0).status();
 }
 
-constexpr std::string_view kLimits = "scales of tensors and axes, not of blocks";
-
 constexpr LoweringRow kRows[] = {
-    {"DequantizeLinear", LowerDequantizeLinear, {}, kLimits},
+    {"DequantizeLinear", LowerDequantizeLinear},
     {"DynamicQuantizeLinear", LowerDynamicQuantizeLinear},
-    {"QuantizeLinear", LowerQuantizeLinear, {}, kLimits},
-    {"DequantizeLinear", LowerDequantizeLinear, "com.microsoft", kLimits},
-    {"QuantizeLinear", LowerQuantizeLinear, "com.microsoft", kLimits},
+    {"QuantizeLinear", LowerQuantizeLinear},
+    {"DequantizeLinear", LowerDequantizeLinear, "com.microsoft"},
+    {"QuantizeLinear", LowerQuantizeLinear, "com.microsoft"},
 };
 
 }  // namespace
@@ -96,8 +138,8 @@ Result<TensorId> ParameterVector(Lowering& node, TensorId id) {
   if (shape.rank == 1) return id;
   if (shape.Elements() == 1) return node.Reshape(id, {1});
   return InputError(
-      "'{}' has {} dimensions: scales and zero points are single or run along one axis, "
-      "quantization in blocks is not supported",
+      "'{}' has {} dimensions: scales and zero points are single or run along one axis, unless "
+      "block_size says how long the blocks are",
       node.graph().tensor(id).name, shape.rank);
 }
 

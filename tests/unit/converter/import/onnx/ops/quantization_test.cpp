@@ -62,22 +62,74 @@ output %y
 )");
 }
 
-TEST_CASE("QuantizeLinear: blocks and types that there are not are refused") {
+/// An initialiser of four bits a number, two of them in each of `bytes`.
+void AddPacked(ModelBuilder& model, const std::string& name, int type,
+               const std::vector<int64_t>& dims, const std::string& bytes) {
+  TensorProto& tensor = *model.graph().add_initializer();
+  tensor.set_name(name);
+  tensor.set_data_type(type);
+  for (const int64_t dim : dims) tensor.add_dims(dim);
+  tensor.set_raw_data(bytes);
+}
+
+constexpr int kUint4 = 21;  // libonnx 1.12 does not name them
+constexpr int kInt4 = 22;
+
+TEST_CASE("DequantizeLinear: packed numbers, and a scale for each block, of which one is short") {
+  auto model = ModelBuilder(21).Input("x", {1, 3}).Floats("s", {2, 1}, {2, 10});
+  AddPacked(model, "w", kInt4, {3, 1}, "\x8f\x07");  // -1, -8, 7
+  model.Node("DequantizeLinear", {"w", "s"}, {"d"}).Set("axis", 0).Set("block_size", 2);
+  model.Node("MatMul", {"x", "d"}, {"y"}, "m").Output("y");
+  CheckClose(Run(model, {{1, 0, 0}}), {-2});
+  CheckClose(Run(model, {{0, 1, 0}}), {-16});
+  CheckClose(Run(model, {{0, 0, 1}}), {70});
+
+  auto given = ModelBuilder(21).Input("s", {1, 2});
+  AddPacked(given, "w", kUint4, {1, 3}, "\x8f\x07");  // 15, 8, 7
+  AddPacked(given, "z", kUint4, {1, 2}, "\x75");
+  given.Node("DequantizeLinear", {"w", "s", "z"}, {"y"}).Set("block_size", 2).Output("y");
+  CheckClose(Run(given, {{2, 10}}), {20, 6, 0});
+}
+
+TEST_CASE("QuantizeLinear: to four bits, by tensors, and in blocks") {
+  auto model = ModelBuilder(21).Input("x", {2, 2}).Floats("s", {}, {2});
+  AddPacked(model, "z", kInt4, {}, "\x01");
+  model.Node("QuantizeLinear", {"x", "s", "z"}, {"q"});
+  model.Node("DequantizeLinear", {"q", "s", "z"}, {"y"}, "d").Output("y");
+  CheckClose(Run(model, {{3, 5, 100, -100}}), {4, 4, 12, -18});
+  auto blocks = ModelBuilder(21).Input("x", {2, 2}).Floats("s", {2, 1}, {2, 4});
+  blocks.Node("QuantizeLinear", {"x", "s"}, {"q"}).Set("block_size", 2).Set("output_dtype", kUint4);
+  blocks.Node("DequantizeLinear", {"q", "s"}, {"y"}, "d").Set("block_size", 2).Output("y");
+  CheckClose(Run(blocks, {{3, 100, 6.5F, -1}}), {4, 30, 8, 0});
+}
+
+TEST_CASE("Numbers of less than a byte: what computes with them is refused") {
+  auto model = ModelBuilder(21).Input("x", {2});
+  AddPacked(model, "w", kInt4, {2}, "\x21");
+  model.Node("Transpose", {"w"}, {"t"}).Node("Add", {"t", "t"}, {"y"}, "a").Output("y");
+  CHECK(model.Text() == "error: node 'a' (Add): its input 't' has numbers of less than a byte");
+  auto wrong = ModelBuilder(21).Input("s", {});
+  AddPacked(wrong, "w", kInt4, {3}, "\x21");
+  wrong.Node("DequantizeLinear", {"w", "s"}, {"y"}).Output("y");
+  CHECK(wrong.Text().find("wrong data size: 1 bytes, its dims want 2") != std::string::npos);
+}
+
+TEST_CASE("QuantizeLinear: blocks that do not fit and types that there are not are refused") {
   const auto blocks = ModelBuilder(21)
                           .Input("x", {4, 3})
                           .Floats("s", {2, 3})
                           .Node("QuantizeLinear", {"x", "s"}, {"y"})
-                          .Set("block_size", 2)
-                          .Set("axis", 0)
+                          .Set("block_size", 3)
                           .Output("y", TensorProto::UINT8);
   CHECK(blocks.Text() ==
-        "error: node 'n' (QuantizeLinear): quantization in blocks (of 2) is not supported");
+        "error: node 'n' (QuantizeLinear): its scales have shape 2x3, 4x1 is wanted for blocks of "
+        "3 along axis 1");
   const auto matrix = ModelBuilder(21)
                           .Input("x", {4, 3})
                           .Floats("s", {2, 3})
                           .Node("QuantizeLinear", {"x", "s"}, {"y"})
                           .Output("y", TensorProto::UINT8);
-  CHECK(matrix.Text().find("quantization in blocks is not supported") != std::string::npos);
+  CHECK(matrix.Text().find("unless block_size says how long the blocks are") != std::string::npos);
   const auto type = ModelBuilder(21)
                         .Input("x", {4, 3})
                         .Floats("s", {}, {1})
