@@ -120,6 +120,8 @@ def scatters(sweep):
             sweep.check("ScatterElements", {"x": normal(4, 3), "i": zeros(dtype, 1, 3), "u": normal(1, 3)}, "i", 4, reduction=reduction)
     sweep.check("ScatterND", {"x": normal(4, 3), "i": zeros(np.int64, 2, 2), "u": normal(2)}, "i", 3)
     sweep.check("ScatterND", {"x": normal(4, 3), "i": zeros(np.int64, 2, 1), "u": normal(2, 3)}, "i", 4, reduction="add")
+    for mode in ["linear", "circular"]:
+        sweep.check("TensorScatter", {"x": normal(2, 3, 6, 4), "u": normal(2, 3, 2, 4), "w": zeros(np.int64, 2)}, "w", 5, opset=24, mode=mode)
     sweep.check("MaxUnpool", {"x": normal(1, 1, 2, 2), "i": zeros(np.int64, 1, 1, 2, 2)}, "i", 16, kernel_shape=[2, 2], strides=[2, 2])
 
 
@@ -140,6 +142,9 @@ def lengths(sweep):
         sweep.check("Attention", {**x, "m": mask}, "m", 3, num_heads=2, **MICROSOFT)
     sweep.check("MultiHeadAttention", {"q": normal(2, 3, 16), "k": normal(2, 3, 16), "v": normal(2, 3, 16), "m": zeros(np.int32, 2)},
                 "m", 3, places=["q", "k", "v", "", "m"], num_heads=2, **MICROSOFT)
+    keys = {"q": normal(2, 2, 2, 8), "k": normal(2, 2, 4, 8), "v": normal(2, 2, 4, 5), "l": zeros(np.int64, 2)}
+    for causal in [0, 1]:
+        sweep.check("Attention", keys, "l", 5, places=["q", "k", "v", "", "", "", "l"], opset=24, is_causal=causal)
     own = {"outputs": ("y", "nk", "nv"), "num_heads": 2, "kv_num_heads": 1, **MICROSOFT}
     word = {"q": normal(2, 1, 32), "k": normal(2, 1, 16), "v": normal(2, 1, 16), "pk": normal(2, 1, 6, 16), "pv": normal(2, 1, 6, 16),
             "l": zeros(np.int32, 2)}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Converts operators in forms that exporters seldom write, and compares with ONNX Runtime.
+"""Converts operators in forms that exporters seldom write, and compares with ONNX Runtime or ONNX's evaluator.
 
 Mostly attentions, of com.microsoft and of ONNX: masks that hide everything, sinks, soft caps, odd
 shapes of masks, heads that share keys. Optional: skipped, saying so, where a package is missing.
@@ -13,7 +13,7 @@ import tempfile
 try:
     import ml_dtypes
     import numpy as np
-    import onnx
+    import onnx.reference
     import onnxruntime
     from onnx import helper, numpy_helper
 except ImportError as missing:
@@ -35,6 +35,18 @@ def ints(*values):
     return np.array(values, np.int32)
 
 
+def expected(model, inputs, outputs):
+    """The outputs by ONNX Runtime, or by ONNX's own evaluator where that one does not run the model."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    onnxruntime.set_default_logger_severity(4)
+    try:
+        session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        return session.run(outputs, inputs)
+    except Exception:  # its errors have no class of their own
+        return onnx.reference.ReferenceEvaluator(model).run(outputs, inputs)
+
+
 class Forms:
     """Compares one node after another."""
 
@@ -54,14 +66,16 @@ class Forms:
         done = subprocess.run(command, capture_output=True, text=True)
         return done.stderr if done.returncode != 0 else [np.load(f"{folder}/out/{name}.npy") for name in names]
 
-    def check(self, what, kind, inputs, constants=None, outputs=("y",), domain="", opset=17, places=None, **attributes):
-        """`places`: names of the node's operands in order, else inputs and then constants.
+    def check(self, what, kind, inputs, constants=None, outputs=("y",), domain="", opset=17, places=None, outputs_at=None,
+              **attributes):
+        """`places`: names of the node's operands in order, else inputs and then constants; `outputs_at`: which of its outputs are meant.
 
         `kind`: an operator, or several with the names of what each takes and its output; attributes go to those that have them.
         """
         constants = constants or {}
         inputs = {name: np.asarray(x) for name, x in inputs.items()}
-        nodes = [(kind, places or [*inputs, *constants], outputs)] if isinstance(kind, str) else kind
+        made = list(outputs) if outputs_at is None else [dict(zip(outputs_at, outputs)).get(i, "") for i in range(max(outputs_at) + 1)]
+        nodes = [(kind, places or [*inputs, *constants], made)] if isinstance(kind, str) else kind
         known = {name: {a: x for a, x in attributes.items() if a in ATTRIBUTES.get(name, attributes)} for name, *_ in nodes}
         nodes = [helper.make_node(name, ins, [outs] if isinstance(outs, str) else list(outs), domain=domain, **known[name])
                  for name, ins, outs in nodes]
@@ -70,11 +84,8 @@ class Forms:
         graph = helper.make_graph(nodes, "form", values, [helper.make_empty_tensor_value_info(y) for y in outputs],
                                   [numpy_helper.from_array(np.asarray(x), name) for name, x in constants.items()])
         imports = [helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1)]
-        model = helper.make_model(graph, opset_imports=imports, ir_version=10 if opset > 17 else 8)
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 4
-        session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-        wanted = session.run(list(outputs), inputs)
+        model = helper.make_model(graph, opset_imports=imports, ir_version=(11 if opset > 23 else 10) if opset > 17 else 8)
+        wanted = expected(model, inputs, list(outputs))
         with tempfile.TemporaryDirectory() as folder:
             onnx.save(model, folder + "/m.onnx")
             found = self.run(folder, inputs, outputs)
@@ -159,6 +170,54 @@ def onnx_attentions(forms):
         forms.check(f"axis {axis}", "RMSNormalization", {"x": x, "s": normal(*x.shape[axis:])}, axis=axis, epsilon=0.1, **own)
 
 
+def newer_attentions(forms):
+    """Operator sets 24 and 25: lengths, windows, shorter masks; and scores as an output."""
+    x = {"q": normal(BATCHES, 4, 3, SIZE), "k": normal(BATCHES, HEADS, 5, SIZE), "v": normal(BATCHES, HEADS, 5, 4)}
+    hidden = np.where(normal(3, 5) > 0, 0, NOTHING).astype(np.float32)
+    hidden[1] = NOTHING
+    for mode in range(4):
+        for what, more, flags in [("", {}, {}), ("a soft cap", {}, {"softcap": 0.7}), ("a mask", {"m": hidden}, {}), ("causal", {}, {"is_causal": 1})]:
+            forms.check(f"scores {mode} {what}", "Attention", {**x, **more}, outputs=("y", "z"), places=["q", "k", "v", *more], outputs_at=[0, 3],
+                        opset=25, qk_matmul_output_mode=mode, **flags)
+    for lengths in [(3, 5), (5, 5), (0, 1)]:
+        known = {**x, "l": np.array(lengths)}
+        for causal in [0, 1]:
+            forms.check(f"lengths {lengths}, causal {causal}", "Attention", known, places=["q", "k", "v", "", "", "", "l"], opset=24, is_causal=causal)
+            forms.check(f"lengths {lengths} and a mask, causal {causal}", "Attention", {**known, "m": normal(3, 5)},
+                        places=["q", "k", "v", "m", "", "", "l"], opset=24, is_causal=causal)
+    for mask in [normal(3, 2), normal(1, 1, 3, 4) > 0]:
+        forms.check(f"a shorter mask {mask.dtype}", "Attention", {**x, "m": mask}, opset=24)
+    for left, right, causal in [(1, -1, 0), (-1, 0, 0), (1, 1, 0), (0, 0, 0), (1, -1, 1), (2**40, 2**40, 0)]:
+        forms.check(f"a window {left} {right}, causal {causal}", "Attention", x, opset=25, left_window_size=left, right_window_size=right,
+                    is_causal=causal)
+        forms.check(f"a window {left} {right} behind lengths", "Attention", {**x, "l": np.array([3, 5])}, places=["q", "k", "v", "", "", "", "l"],
+                    opset=25, left_window_size=left, right_window_size=right, is_causal=causal)
+    own = {"domain": "com.microsoft", "num_heads": HEADS, "unidirectional": 1}
+    for queries, keys in [(3, 5), (2, 5)]:
+        q, k, v = (normal(BATCHES, length, HEADS * SIZE) for length in (queries, keys, keys))
+        forms.check(f"{queries} queries, {keys} keys", "MultiHeadAttention", {"q": q, "k": k, "v": v}, **own)
+        past = {"pk": normal(BATCHES, HEADS, 2, SIZE), "pv": normal(BATCHES, HEADS, 2, SIZE)}
+        forms.check(f"{queries} queries, {keys} keys, a past", "MultiHeadAttention", {"q": q, "k": k, "v": v, **past}, outputs=("y", "nk", "nv"),
+                    places=["q", "k", "v", "", "", "", "pk", "pv"], **own)
+
+
+def newer_operators(forms):
+    """What operator sets 24 to 28 brought."""
+    for alpha in [{}, {"alpha": 1.7}]:
+        forms.check(f"{alpha}", "Swish", {"x": normal(3, 4)}, opset=24, **alpha)
+        forms.check(f"{alpha}", "SwiGLU", {"a": normal(3, 4), "b": normal(3, 4)}, opset=28, **alpha)
+    for mode in ["DCR", "CRD"]:
+        forms.check(mode, "SpaceToDepth", {"x": normal(2, 3, 4, 6)}, opset=28, mode=mode, blocksize=2)
+    for axis, cache, update in [(-2, (2, 3, 6, 4), (2, 3, 2, 4)), (1, (2, 6), (2, 1)), (1, (2, 6, 3), (2, 6, 3)), (-1, (2, 3, 5), (2, 3, 2))]:
+        most = cache[axis] - update[axis]
+        for mode, begins in [("linear", (most, 0)), ("circular", (cache[axis] + 1, cache[axis] - 1))]:
+            forms.check(f"axis {axis}, {mode}", "TensorScatter", {"x": normal(*cache), "u": normal(*update), "w": np.array(begins)}, opset=24,
+                        axis=axis, mode=mode)
+        forms.check(f"axis {axis}, at the start", "TensorScatter", {"x": normal(*cache), "u": normal(*update)}, opset=24, axis=axis)
+    forms.check("of integers", "TensorScatter", {"x": np.arange(12).reshape(2, 3, 2), "u": -np.ones((2, 1, 2), np.int64), "w": np.array([2, 1])}, opset=24)
+    forms.check("of halves", "Range", {}, {"a": np.float16(1), "b": np.float16(4), "c": np.float16(0.5)}, opset=27)
+
+
 def quantisations(forms):
     """Scales for blocks along an axis, and numbers of four and two bits."""
     narrow = {name: getattr(ml_dtypes, name) for name in ["int4", "uint4"]}
@@ -202,7 +261,7 @@ def others(forms):
 
 def main():
     forms = Forms(sys.argv[1])
-    for family in [microsoft_attentions, grouped_attentions, onnx_attentions, quantisations, others]:
+    for family in [microsoft_attentions, grouped_attentions, onnx_attentions, newer_attentions, newer_operators, quantisations, others]:
         family(forms)
     return 1 if forms.wrong else 0
 

@@ -166,7 +166,7 @@ struct LoweringRow {
 
 /// Oldest and newest versions of the default operator set whose definitions the lowerings follow.
 inline constexpr int kOldestOpset = 1;
-inline constexpr int kNewestOpset = 23;
+inline constexpr int kNewestOpset = 28;
 
 /// Null if the operator cannot be imported. Of other domains than the default one, some quantized
 /// operators of com.microsoft can.

@@ -241,13 +241,7 @@ Status LowerMultiHeadAttention(Lowering& node) {
       node, {{kPastLength, "past_sequence_length"}, {kCacheIndirection, "cache_indirection"}}));
   if (node.OutputUsed(kScores)) return InputError("its output 'qk' is not supported");
   TENON_ASSIGN_OR_RETURN(Heads heads, ReadHeads(node, node.Int("num_heads", 0)));
-  const int32_t queries = node.ShapeOf(heads.q)[2];
-  const int32_t keys = node.ShapeOf(heads.k)[2];
-  if (node.Flag("unidirectional", false) && queries > 1 && queries < keys) {
-    return InputError("unidirectional with {} queries and {} keys is not supported", queries, keys);
-  }
   MaskPlaces places;
-  places.past = queries == 1 ? keys - 1 : 0;
   places.mask = kKeyMask;
   places.bias = kAttentionBias;
   places.may_be_negative = true;
@@ -256,7 +250,7 @@ Status LowerMultiHeadAttention(Lowering& node) {
   if (node.HasInput(kPastKey)) {
     TENON_ASSIGN_OR_RETURN(past_key, node.Input(kPastKey));
     TENON_ASSIGN_OR_RETURN(past_value, node.Input(kPastValue));
-    if (node.ShapeOf(past_key).rank == 4) places.past += node.ShapeOf(past_key)[2];
+    if (node.ShapeOf(past_key).rank == 4) places.past = node.ShapeOf(past_key)[2];
   }
   TENON_ASSIGN_OR_RETURN(heads.k, AfterPast(node, past_key, heads.k, kPresentKey));
   TENON_ASSIGN_OR_RETURN(heads.v, AfterPast(node, past_value, heads.v, kPresentValue));
@@ -264,18 +258,15 @@ Status LowerMultiHeadAttention(Lowering& node) {
   return EmitAttention(node, heads, mask);
 }
 
-constexpr std::string_view kMaskLimits = "mask of up to three dimensions; past of a fixed length";
-
-constexpr std::string_view kMultiHeadLimits =
-    "mask of up to three dimensions; past of a fixed length; unidirectional not with several "
-    "queries and still more keys; no bias with packed keys";
+constexpr std::string_view kPastLimits = "past of a fixed length";
 
 constexpr LoweringRow kRows[] = {
-    {"Attention", LowerAttention, "com.microsoft", kMaskLimits},
+    {"Attention", LowerAttention, "com.microsoft", kPastLimits},
     {"GroupQueryAttention", LowerGroupQueryAttention, "com.microsoft",
      "total_sequence_length constant; no quantised past"},
-    {"MultiHeadAttention", LowerMultiHeadAttention, "com.microsoft", kMultiHeadLimits},
-    {"QAttention", LowerQAttention, "com.microsoft", kMaskLimits},
+    {"MultiHeadAttention", LowerMultiHeadAttention, "com.microsoft",
+     "past of a fixed length; no bias with packed keys"},
+    {"QAttention", LowerQAttention, "com.microsoft", kPastLimits},
     {"RotaryEmbedding", LowerRotaryEmbedding, "com.microsoft", "no packed batches"},
 };
 

@@ -42,7 +42,7 @@ Result<TensorId> CheckedLengths(Lowering& node, TensorId lengths, int64_t keys) 
   TENON_ASSIGN_OR_RETURN(const TensorId most,
                          node.Scalar("keys", DType::kI64, static_cast<double>(keys)));
   TENON_ASSIGN_OR_RETURN(lengths, node.Binary(BinaryFunction::kMin, lengths, most));
-  TENON_ASSIGN_OR_RETURN(lengths, InRange(node, lengths, keys + 1));
+  TENON_ASSIGN_OR_RETURN(lengths, InRange(node, lengths, keys + 1, "lengths"));
   return node.Cast(lengths, dtype);
 }
 
@@ -87,6 +87,19 @@ Result<TensorId> KeyMask(Lowering& node, const MaskPlaces& places, const Shape& 
       (shape[0] == 1 || shape[0] == batches)) {
     return kNone;
   }
+  if (shape.rank == 4) {  // of all words there may ever be; queries are the last ones so far
+    const int64_t queries = scores[2];
+    if (shape[0] != batches || shape[1] != 1 || shape[2] != shape[3] || shape[2] < keys ||
+        queries > keys) {
+      return InputError("a mask of shape {} for {} batches, {} queries and {} keys does not fit",
+                        fmt::join(DimsOf(shape), "x"), batches, queries, keys);
+    }
+    TENON_ASSIGN_OR_RETURN(TensorId part,
+                           node.Slice(mask, SliceAlong(shape, 2, keys - queries, queries)));
+    TENON_ASSIGN_OR_RETURN(part, node.Slice(part, SliceAlong(node.ShapeOf(part), 3, 0, keys)));
+    TENON_ASSIGN_OR_RETURN(const TensorId none, node.Scalar("zero", dtype, 0));
+    return node.Binary(BinaryFunction::kGreater, part, none);
+  }
   const bool by_key = shape.rank == 2 && shape[0] == batches && shape[1] == keys;
   const bool by_query =
       shape.rank == 3 && shape[0] == batches && shape[1] == scores[2] && shape[2] == keys;
@@ -100,9 +113,10 @@ Result<TensorId> KeyMask(Lowering& node, const MaskPlaces& places, const Shape& 
   return node.Binary(BinaryFunction::kGreater, four, zero);
 }
 
-/// A constant [S, T]: a query sees the keys up to its own, which stands behind `past` others. What
-/// it does not see counts less than a key that a mask hides, so that a query whose keys are all
-/// masked still has its own ones.
+/// A constant [S, T]: a query sees the keys up to its own, which stands behind `past` others; the
+/// last one sees all, however many there are, as ONNX Runtime has it. What a query does not see
+/// counts less than a key that a mask hides, so that a query whose keys are all masked still has
+/// its own ones.
 Result<TensorId> CausalMask(Lowering& node, const Shape& scores, int64_t past, DType dtype) {
   const int64_t queries = scores[2];
   const int64_t keys = scores[3];
@@ -110,7 +124,7 @@ Result<TensorId> CausalMask(Lowering& node, const Shape& scores, int64_t past, D
   TENON_RETURN_IF_ERROR(node.CheckRoomFor(queries * keys));
   std::vector<double> values(static_cast<size_t>(queries * keys), 0.0);
   const double filter = dtype == DType::kF16 ? -kMostF16 : std::numeric_limits<float>::lowest();
-  for (int64_t i = 0; i < queries; ++i) {
+  for (int64_t i = 0; i + 1 < queries; ++i) {
     for (int64_t j = past + i + 1; j < keys; ++j) {
       values[static_cast<size_t>(i * keys + j)] = filter;
     }
@@ -123,6 +137,22 @@ Result<float> ReadScale(Lowering& node, int32_t size) {
   if (given != 0.0F) return given;
   if (size < 1) return InputError("its heads have no elements");
   return static_cast<float>(1.0 / std::sqrt(static_cast<double>(size)));
+}
+
+/// q k' without a scale.
+Result<TensorId> PlainProducts(Lowering& node, const Heads& heads) {
+  const Shape q = node.ShapeOf(heads.q);
+  const Shape k = node.ShapeOf(heads.k);
+  const Shape v = node.ShapeOf(heads.v);
+  if (k[0] != q[0] || v[0] != q[0] || k[1] != q[1] || v[1] != q[1] || k[3] != q[3] ||
+      k[2] != v[2]) {
+    return InputError("queries {}, keys {} and values {} do not go together",
+                      fmt::join(DimsOf(q), "x"), fmt::join(DimsOf(k), "x"),
+                      fmt::join(DimsOf(v), "x"));
+  }
+  MatMulAttributes transposed;
+  transposed.transpose_b = 1;
+  return node.Emit(OpKind::kMatMul, {heads.q, heads.k}, Attributes(transposed));
 }
 
 }  // namespace
@@ -232,21 +262,23 @@ Result<TensorId> ForGroups(Lowering& node, TensorId mask, int64_t heads, int64_t
                    Attributes(concat));
 }
 
+Result<TensorId> Products(Lowering& node, const Heads& heads) {
+  TENON_ASSIGN_OR_RETURN(const TensorId products, PlainProducts(node, heads));
+  TENON_ASSIGN_OR_RETURN(const float scale, ReadScale(node, node.ShapeOf(heads.q)[3]));
+  return Scaled(node, products, scale);
+}
+
+Result<TensorId> Capped(Lowering& node, TensorId products) {
+  const float cap = node.Float("softcap", 0.0F);
+  if (!(cap > 0.0F)) return products;
+  TENON_ASSIGN_OR_RETURN(products, Scaled(node, products, 1.0 / double{cap}));
+  TENON_ASSIGN_OR_RETURN(products, node.Unary(products, {UnaryFunction::kTanh, 0.0F, 0.0F}));
+  return Scaled(node, products, cap);
+}
+
 Result<TensorId> Scores(Lowering& node, const Heads& heads) {
-  const Shape q = node.ShapeOf(heads.q);
-  const Shape k = node.ShapeOf(heads.k);
-  const Shape v = node.ShapeOf(heads.v);
-  if (k[0] != q[0] || v[0] != q[0] || k[1] != q[1] || v[1] != q[1] || k[3] != q[3] ||
-      k[2] != v[2]) {
-    return InputError("queries {}, keys {} and values {} do not go together",
-                      fmt::join(DimsOf(q), "x"), fmt::join(DimsOf(k), "x"),
-                      fmt::join(DimsOf(v), "x"));
-  }
-  TENON_ASSIGN_OR_RETURN(const float scale, ReadScale(node, q[3]));
-  MatMulAttributes transposed;
-  transposed.transpose_b = 1;
-  TENON_ASSIGN_OR_RETURN(TensorId scores,
-                         node.Emit(OpKind::kMatMul, {heads.q, heads.k}, Attributes(transposed)));
+  TENON_ASSIGN_OR_RETURN(TensorId scores, PlainProducts(node, heads));
+  TENON_ASSIGN_OR_RETURN(const float scale, ReadScale(node, node.ShapeOf(heads.q)[3]));
   const float cap = node.Float("softcap", 0.0F);
   if (!(cap > 0.0F)) return Scaled(node, scores, scale);
   TENON_ASSIGN_OR_RETURN(scores, Scaled(node, scores, double{scale} / double{cap}));

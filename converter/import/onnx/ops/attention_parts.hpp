@@ -20,7 +20,7 @@ struct Heads {
 /// Which of a node's inputs say who looks at whom. kNone: there is none.
 struct MaskPlaces {
   /// Lengths [B], also with more behind them [3 B + 2], or ends and starts [2 B]; 0 or 1 in [B, T]
-  /// or [B, S, T].
+  /// or [B, S, T], or [B, 1, M, M] for all of M words.
   int mask = kNone;
   int bias = kNone;              ///< [B or 1, heads or 1, S, T]
   int64_t past = 0;              ///< keys that stand before that of the first query
@@ -67,6 +67,10 @@ struct SeenMask {
 /// The scores of AttentionByHead before the mask, [B, heads, S, T]: scale q k', soft-capped as the
 /// node's attribute softcap asks. The scale is the node's attribute, or 1 / sqrt(size).
 [[nodiscard]] Result<TensorId> Scores(Lowering& node, const Heads& heads);
+
+/// Scores in two steps: before and after the soft cap.
+[[nodiscard]] Result<TensorId> Products(Lowering& node, const Heads& heads);
+[[nodiscard]] Result<TensorId> Capped(Lowering& node, TensorId products);
 
 /// softmax(scores + mask). `sink` [B, heads, S, 1], if it is there, is one more score of each
 /// query, for a key without a value.

@@ -122,6 +122,9 @@ Status LowerBitShift(Lowering& node) {
     return InputError("direction '{}' is neither LEFT nor RIGHT", direction);
   }
   const DType dtype = node.DTypeOf(x);
+  const bool is_unsigned =
+      dtype == DType::kU8 || dtype == DType::kU16 || dtype == DType::kU32 || dtype == DType::kU64;
+  if (!is_unsigned) return InputError("it shifts {}, only unsigned integers are", DTypeName(dtype));
   const bool left = direction == "LEFT";
   TENON_ASSIGN_OR_RETURN(const TensorId two, node.Scalar("two", dtype, 2));
   TENON_ASSIGN_OR_RETURN(const TensorId power, node.Binary(BinaryFunction::kPow, two, y));
@@ -186,7 +189,7 @@ Status LowerWhere(Lowering& node) {
 }
 
 constexpr LoweringRow kRows[] = {
-    {"BitShift", LowerBitShift, {}, "to the right not u64"},
+    {"BitShift", LowerBitShift, {}, "unsigned; to the right not u64"},
     {"IsInf", LowerIsInf},
     {"IsNaN", LowerIsNan},
     {"Shrink", LowerShrink},

@@ -24,15 +24,31 @@ Status LowerFastGelu(Lowering& node) {
   return node.Unary(x, {UnaryFunction::kGeluTanh, 0.0F, 0.0F}, 0).status();
 }
 
-// x sigmoid(alpha x)
-Status LowerQuickGelu(Lowering& node) {
-  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
-  const float alpha = node.Float("alpha", 1.702F);
-  if (alpha == 1.0F) return node.Unary(x, {UnaryFunction::kSilu, 0.0F, 0.0F}, 0).status();
+/// x sigmoid(alpha x)
+Result<TensorId> Swish(Lowering& node, TensorId x, float alpha, int output = kIntermediate) {
+  if (alpha == 1.0F) return node.Unary(x, {UnaryFunction::kSilu, 0.0F, 0.0F}, output);
   TENON_ASSIGN_OR_RETURN(const TensorId scaled, Scaled(node, x, alpha));
   TENON_ASSIGN_OR_RETURN(const TensorId gate,
                          node.Unary(scaled, {UnaryFunction::kSigmoid, 0.0F, 0.0F}));
-  return node.Binary(BinaryFunction::kMul, x, gate, 0).status();
+  return node.Binary(BinaryFunction::kMul, x, gate, output);
+}
+
+Status LowerQuickGelu(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  return Swish(node, x, node.Float("alpha", 1.702F), 0).status();
+}
+
+Status LowerSwish(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  return Swish(node, x, node.Float("alpha", 1.0F), 0).status();
+}
+
+Status LowerSwiGlu(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(const TensorId y, node.Input(1));
+  if (node.ShapeOf(x) != node.ShapeOf(y)) return InputError("its inputs have different shapes");
+  TENON_ASSIGN_OR_RETURN(const TensorId gate, Swish(node, x, node.Float("alpha", 1.0F)));
+  return node.Binary(BinaryFunction::kMul, gate, y, 0).status();
 }
 
 // A GELU's half beside another half: x' gelu(x''), of x plus a bias.
@@ -73,6 +89,8 @@ constexpr LoweringRow kRows[] = {
     {"FastGelu", LowerFastGelu, "com.microsoft"},
     {"Gelu", LowerGelu, "com.microsoft"},
     {"QuickGelu", LowerQuickGelu, "com.microsoft"},
+    {"SwiGLU", LowerSwiGlu},
+    {"Swish", LowerSwish},
 };
 
 }  // namespace

@@ -89,7 +89,7 @@ Result<TensorId> ReadLastPlaces(Lowering& node, const Places& places, int64_t ba
                                  [&](int64_t value) { return value >= places.words - 1; });
     if (all) return kNone;
   }
-  TENON_ASSIGN_OR_RETURN(last, InRange(node, last, places.keys));
+  TENON_ASSIGN_OR_RETURN(last, InRange(node, last, places.keys, "seqlens_k"));
   return node.Reshape(last, {batches});
 }
 
@@ -127,7 +127,8 @@ Result<Places> ReadPlaces(Lowering& node, const Shape& q) {
   TENON_ASSIGN_OR_RETURN(const TensorId less,
                          node.Scalar("less", DType::kI64, static_cast<double>(places.words - 1)));
   TENON_ASSIGN_OR_RETURN(past, node.Binary(BinaryFunction::kSub, past, less));
-  TENON_ASSIGN_OR_RETURN(places.past, InRange(node, past, places.keys - places.words + 1));
+  TENON_ASSIGN_OR_RETURN(places.past,
+                         InRange(node, past, places.keys - places.words + 1, "seqlens_k"));
   return places;
 }
 

@@ -198,10 +198,17 @@ Result<TensorId> NotNegative(Lowering& node, TensorId indices, std::string_view 
 }
 
 // Looked up in a table of what may be, since a gather looks at its indices.
-Result<TensorId> InRange(Lowering& node, TensorId x, int64_t count) {
+Result<TensorId> InRange(Lowering& node, TensorId x, int64_t count, std::string_view name) {
+  if (node.graph().tensor(x).IsConstant()) {
+    TENON_ASSIGN_OR_RETURN(const Ints values, node.ConstantInts(x));
+    for (const int64_t value : values) {
+      if (value >= 0 && value < count) continue;
+      return InputError("its {} hold {}, 0 to {} are possible", name, value, count - 1);
+    }
+    return node.Cast(x, DType::kI64);
+  }
   TENON_ASSIGN_OR_RETURN(x, node.Cast(x, DType::kI64));
-  if (node.graph().tensor(x).IsConstant()) return x;
-  TENON_ASSIGN_OR_RETURN(x, NotNegative(node, x, {}));
+  TENON_ASSIGN_OR_RETURN(x, NotNegative(node, x, name));
   TENON_ASSIGN_OR_RETURN(const TensorId table, Iota(node, DType::kI64, count, 0, 1));
   return EmitGather(node, table, x, 0);
 }

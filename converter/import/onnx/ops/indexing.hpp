@@ -30,9 +30,10 @@ namespace tenon::converter {
 /// others become so negative that a gather at them reports them when it runs.
 [[nodiscard]] Result<TensorId> NotNegative(Lowering& node, TensorId indices, std::string_view name);
 
-/// x as i64 where all of it is from 0 to `count` - 1; what is not is reported when it runs, unless
-/// it is constant, which the caller has checked.
-[[nodiscard]] Result<TensorId> InRange(Lowering& node, TensorId x, int64_t count);
+/// x, called `name`, as i64 where all of it is from 0 to `count` - 1; what is not is an error where
+/// it is constant, else reported when it runs.
+[[nodiscard]] Result<TensorId> InRange(Lowering& node, TensorId x, int64_t count,
+                                       std::string_view name);
 
 /// Places in the flattened x of GatherElements(x, indices, axis): i64, the shape of `indices`.
 [[nodiscard]] Result<TensorId> ElementPlaces(Lowering& node, const Shape& x, TensorId indices,

@@ -1,4 +1,4 @@
-// ScatterElements, ScatterND, Scatter and MaxUnpool, by the op scatter on rows.
+// ScatterElements, ScatterND, Scatter, TensorScatter and MaxUnpool, by the op scatter on rows.
 #include "converter/import/onnx/ops/indexing.hpp"
 #include "converter/import/onnx/ops/ops.hpp"
 
@@ -68,6 +68,81 @@ Status LowerScatterNd(Lowering& node) {
   return EmitScatter(node, x, places, updates, ElementsBetween(shape, taken, shape.rank));
 }
 
+/// Where each batch's updates begin along an axis of `size` places, [B, 1, 1].
+Result<TensorId> WriteIndices(Lowering& node, int64_t batches, int64_t size, int64_t updates,
+                              bool circular) {
+  if (!node.HasInput(2)) return node.Scalar("begin", DType::kI64, 0);
+  TENON_ASSIGN_OR_RETURN(TensorId begin, node.Input(2));
+  if (node.ShapeOf(begin) != Shape({static_cast<int32_t>(batches)})) {
+    return InputError("it has not one of write_indices for each of {} batches", batches);
+  }
+  if (!circular) {
+    TENON_ASSIGN_OR_RETURN(begin, InRange(node, begin, size - updates + 1, "write_indices"));
+    return node.Reshape(begin, {batches, 1, 1});
+  }
+  if (node.graph().tensor(begin).IsConstant()) {
+    TENON_RETURN_IF_ERROR(NotNegative(node, begin, "write_indices").status());
+  }
+  // Those below 0 stay so, and are reported.
+  TENON_ASSIGN_OR_RETURN(begin, node.Cast(begin, DType::kI64));
+  TENON_ASSIGN_OR_RETURN(const TensorId turn,
+                         node.Scalar("turn", DType::kI64, static_cast<double>(size)));
+  TENON_ASSIGN_OR_RETURN(const TensorId zero, node.Scalar("zero", DType::kI64, 0));
+  TENON_ASSIGN_OR_RETURN(const TensorId turned, node.Binary(BinaryFunction::kMod, begin, turn));
+  TENON_ASSIGN_OR_RETURN(const TensorId below, node.Binary(BinaryFunction::kLess, begin, zero));
+  TENON_ASSIGN_OR_RETURN(begin, Select(node, below, begin, turned));
+  TENON_ASSIGN_OR_RETURN(begin, InRange(node, begin, size, "write_indices"));
+  return node.Reshape(begin, {batches, 1, 1});
+}
+
+// Rows are what follows the axis: those of the updates go where each batch's are to begin.
+Status LowerTensorScatter(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(const TensorId updates, node.Input(1));
+  const std::string mode = node.Text("mode", "linear");
+  if (mode != "linear" && mode != "circular") return InputError("mode '{}' is not known", mode);
+  const Shape shape = node.ShapeOf(x);
+  TENON_ASSIGN_OR_RETURN(const int32_t axis, node.Axis(node.Int("axis", -2), shape.rank));
+  const Shape given = node.ShapeOf(updates);
+  Shape wanted = shape;
+  if (axis < given.rank) wanted[axis] = given[axis];
+  if (axis == 0 || given != wanted || given[axis] > shape[axis]) {
+    return InputError("its updates have shape {} for {}, along axis {}",
+                      fmt::join(DimsOf(given), "x"), fmt::join(DimsOf(shape), "x"), axis);
+  }
+  const int64_t size = shape[axis];
+  const int64_t count = given[axis];
+  if (shape.Elements() == 0 || count == 0) {
+    node.Alias(0, x);
+    return {};
+  }
+  const int64_t outer = ElementsBetween(shape, 1, axis);
+  const bool circular = mode == "circular";
+  TENON_ASSIGN_OR_RETURN(TensorId places, WriteIndices(node, shape[0], size, count, circular));
+  TENON_ASSIGN_OR_RETURN(const TensorId steps, Iota(node, DType::kI64, count, 2, 3));
+  TENON_ASSIGN_OR_RETURN(places, node.Binary(BinaryFunction::kAdd, places, steps));
+  if (circular) {
+    TENON_ASSIGN_OR_RETURN(const TensorId turn,
+                           node.Scalar("turn", DType::kI64, static_cast<double>(size)));
+    TENON_ASSIGN_OR_RETURN(places, node.Binary(BinaryFunction::kMod, places, turn));
+  }
+  TENON_RETURN_IF_ERROR(node.CheckRoomFor(shape[0] * outer));
+  std::vector<double> starts(static_cast<size_t>(shape[0] * outer));
+  for (size_t i = 0; i < starts.size(); ++i)
+    starts[i] = static_cast<double>(i) * static_cast<double>(size);
+  TENON_ASSIGN_OR_RETURN(const Shape by_batch, ShapeFromDims({shape[0], outer, 1}));
+  TENON_ASSIGN_OR_RETURN(const TensorId first,
+                         node.Constant("starts", DType::kI64, by_batch, starts));
+  TENON_ASSIGN_OR_RETURN(places, node.Binary(BinaryFunction::kAdd, first, places));
+  const int64_t row = ElementsBetween(shape, axis + 1, shape.rank);
+  TENON_ASSIGN_OR_RETURN(const TensorId rows, node.Reshape(x, {shape.Elements() / row, row}));
+  TENON_ASSIGN_OR_RETURN(const TensorId new_rows,
+                         node.Reshape(updates, {given.Elements() / row, row}));
+  TENON_ASSIGN_OR_RETURN(const TensorId y,
+                         ScatterRows(node, rows, new_rows, places, ScatterFunction::kReplace));
+  return node.Reshape(y, DimsOf(shape), 0).status();
+}
+
 /// The size of MaxUnpool's output along dimension 2 + `i`, as MaxPool's input had it.
 int64_t UnpooledSize(const Shape& x, const std::vector<int64_t>& kernel,
                      const std::vector<int64_t>& strides, const std::vector<int64_t>& pads,
@@ -130,6 +205,7 @@ constexpr LoweringRow kRows[] = {
     {"Scatter", LowerScatterElements},
     {"ScatterElements", LowerScatterElements, {}, kLimits},
     {"ScatterND", LowerScatterNd, {}, kLimits},
+    {"TensorScatter", LowerTensorScatter},
 };
 
 }  // namespace

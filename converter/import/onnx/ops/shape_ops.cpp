@@ -249,7 +249,11 @@ Status LowerSpaceToDepth(Lowering& node) {
   }
   const int64_t height = s[2] / block;
   const int64_t width = s[3] / block;
-  return Rearrange(node, x, {s[0], s[1], height, block, width, block}, {0, 3, 5, 1, 2, 4},
+  const std::string mode = node.Text("mode", "DCR");
+  if (mode != "DCR" && mode != "CRD") return InputError("mode '{}' is not known", mode);
+  const std::vector<int32_t> order = mode == "DCR" ? std::vector<int32_t>{0, 3, 5, 1, 2, 4}
+                                                   : std::vector<int32_t>{0, 1, 3, 5, 2, 4};
+  return Rearrange(node, x, {s[0], s[1], height, block, width, block}, order,
                    {s[0], s[1] * block * block, height, width});
 }
 

@@ -216,6 +216,19 @@ TEST_CASE("Attention: lengths below 0 are said when it runs, starts may be what 
   CheckClose(Run(Words({2}, {2, -1}), {{2, 4}}), {3, 3});
 }
 
+TEST_CASE("Attention: of a mask for all words there may be, the rows of the last words count") {
+  auto model = ModelBuilder(17)
+                   .Input("x", {1, 2, 1})
+                   .Floats("w", {1, 3}, {0, 0, 1})
+                   .Floats("b", {3}, {0, 0, 0})
+                   .Floats("past", {2, 1, 1, 1, 1}, {0, 9});
+  AddInts(model, "m", {1, 1, 4, 4}, {0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 1});
+  Microsoft(model.Node("Attention", {"x", "w", "b", "m", "past"}, {"y"}))
+      .Set("num_heads", 1)
+      .Output("y");
+  CheckClose(Run(model, {{2, 4}}), {9, 3});
+}
+
 TEST_CASE("MultiHeadAttention: of a bias beside keys by head, the part of the queries counts") {
   auto model = ModelBuilder(17)
                    .Input("q", {1, 1, 1})

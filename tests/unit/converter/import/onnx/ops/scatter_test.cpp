@@ -90,5 +90,23 @@ TEST_CASE("MaxUnpool: windows and sizes out of range are refused") {
         n + "4294967298 in its window is out of range");
 }
 
+TEST_CASE("TensorScatter: rows go behind those of each batch, in a circle or not at all") {
+  const auto make = [](const char* mode, const std::vector<int64_t>& begins) {
+    return ModelBuilder(24)
+        .Input("x", {2, 3, 1})
+        .Floats("u", {2, 2, 1}, {10, 20, 30, 40})
+        .Ints("w", begins)
+        .Node("TensorScatter", {"x", "u", "w"}, {"y"})
+        .Set("mode", mode)
+        .Output("y");
+  };
+  const std::vector<float> x = {1, 2, 3, 4, 5, 6};
+  CheckClose(Run(make("linear", {0, 1}), {x}), {10, 20, 3, 4, 30, 40});
+  CheckClose(Run(make("circular", {2, 4}), {x}), {20, 2, 10, 4, 30, 40});
+  CHECK(make("linear", {0, 2}).Text() ==
+        "error: node 'n' (TensorScatter): its write_indices hold 2, 0 to 1 are possible");
+  CHECK(make("circular", {-1, 0}).Text().find("write_indices") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace tenon::converter::test

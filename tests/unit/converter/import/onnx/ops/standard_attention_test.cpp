@@ -15,14 +15,14 @@ using Names = std::vector<std::string>;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 /// Two queries of 0 and three keys whose values are 1, 2 and 6.
-ModelBuilder Words(const Names& more = {}) {
-  auto model = ModelBuilder(23)
+ModelBuilder Words(const Names& more = {}, const Names& outputs = {"y"}, int opset = 23) {
+  auto model = ModelBuilder(opset)
                    .Input("q", {1, 1, 2, 1})
                    .Floats("k", {1, 1, 3, 1}, {1, 1, 1})
                    .Floats("v", {1, 1, 3, 1}, {1, 2, 6});
   Names inputs = {"q", "k", "v"};
   inputs.insert(inputs.end(), more.begin(), more.end());
-  return model.Node("Attention", inputs, {"y"});
+  return model.Node("Attention", inputs, outputs);
 }
 
 TEST_CASE("ONNX Attention: all keys, or those up to a query's own") {
@@ -61,6 +61,42 @@ TEST_CASE("ONNX Attention: a mask that does not fit is said, with both shapes") 
   CHECK(Words({"m"}).Floats("m", {2, 2}).Output("y").Text() ==
         "error: node 'n' (Attention): its attn_mask has shape 2x2, one that ends in 2, 3 is "
         "wanted");
+}
+
+TEST_CASE("ONNX Attention: keys behind those that count are hidden, and causal from them back") {
+  const auto make = [](int64_t length) {
+    return Words({"", "", "", "l"}, {"y"}, 24).Ints("l", {length});
+  };
+  CheckClose(Run(make(2).Output("y"), {{0, 0}}), {1.5F, 1.5F});
+  CheckClose(Run(make(2).Set("is_causal", 1).Output("y"), {{0, 0}}), {1, 1.5F});
+  CheckClose(Run(make(1).Set("is_causal", 1).Output("y"), {{0, 0}}), {0, 1});
+  CHECK(make(4).Output("y").Text() ==
+        "error: node 'n' (Attention): its nonpad_kv_seqlen hold 4, 0 to 3 are possible");
+}
+
+TEST_CASE("ONNX Attention: windows, and masks that are shorter than the keys") {
+  CheckClose(Run(Words({}, {"y"}, 25).Set("left_window_size", 0).Output("y"), {{0, 0}}), {3, 4});
+  CheckClose(Run(Words({}, {"y"}, 25).Set("right_window_size", 0).Output("y"), {{0, 0}}),
+             {1, 1.5F});
+  auto shorter = Words({"m"}, {"y"}, 24).Floats("m", {2, 2}, {0, 0, -kInfinity, 0}).Output("y");
+  CheckClose(Run(shorter, {{0, 0}}), {1.5F, 2});
+}
+
+TEST_CASE("ONNX Attention: its scores as an output, at four places") {
+  const auto run = [](int64_t mode) {
+    auto model = Words({"m"}, {"y", "", "", "z"})
+                     .Floats("m", {2, 3}, {0, -kInfinity, -kInfinity, 0, 0, 0})
+                     .Set("softcap", 1.0F)
+                     .Set("scale", 2.0F)
+                     .Set("qk_matmul_output_mode", mode);
+    return Run(model.Output("z"), {{1, 0}});
+  };
+  const float capped = std::tanh(2.0F);
+  CheckClose(run(0), {2, 2, 2, 0, 0, 0});
+  CheckClose(run(1), {capped, capped, capped, 0, 0, 0});
+  CHECK(run(2)[0] == doctest::Approx(capped));
+  CHECK(run(2)[1] == -kInfinity);
+  CheckClose(run(3), {1, 0, 0, 1 / 3.0F, 1 / 3.0F, 1 / 3.0F});
 }
 
 TEST_CASE("ONNX RotaryEmbedding: by positions, or a row of the caches for each word") {
