@@ -79,13 +79,11 @@ Status ReadBoard(const ConvertRequest& request, Board& board) {
   return {};
 }
 
-/// An input without elements would make a plan that computes nothing. (Importers take such shapes:
-/// a list of axes may be empty.)
 Status CheckShapes(const ConvertRequest& request) {
   for (const auto& [name, dims] : request.shapes) {
     for (size_t i = 0; i < dims.size(); ++i) {
-      if (dims[i] >= 1) continue;
-      return UsageError("--shape {}: dimension {} is {}: give 1 or more", name, i, dims[i]);
+      if (dims[i] >= 0) continue;
+      return UsageError("--shape {}: dimension {} is {}: give 0 or more", name, i, dims[i]);
     }
   }
   return {};

@@ -99,10 +99,14 @@ Status RefuseUnknown(const DeclaredInput& input) {
   const std::string give = index == 0 && count == 1 ? fmt::format("--batch 1 or {}", shape)
                                                     : fmt::format("{} (with your sizes)", shape);
   if (index < input.zeros.size() && input.zeros[index]) {
+    std::vector<int64_t> none = input.dims;
+    for (size_t i = 0; i < none.size(); ++i) {
+      if (none[i] == kUnknown) none[i] = input.zeros[i] ? 0 : 1;
+    }
     return InputError(
-        "input '{}' has 0 for dimension {}: inputs without elements are not supported; if any size "
-        "is meant, give {}",
-        input.name, index, give);
+        "input '{}' has 0 for dimension {}, by which some exporters mean any size: give {}, or "
+        "--shape {}={} where it has no elements",
+        input.name, index, give, input.name, fmt::join(none, "x"));
   }
   return InputError("input '{}' has no value for dimension {}{}: give {}", input.name, index,
                     symbol.empty() ? "" : fmt::format(" ('{}')", symbol), give);

@@ -17,9 +17,26 @@ Status CheckFactor(Lowering& node, TensorId id) {
 
 Status LowerGemm(Lowering& node) { return EmitGemm(node, 0).status(); }
 
+/// x, which has no elements along `axis`, with one of 0 there: sums stay what they are.
+Result<TensorId> WithZero(Lowering& node, TensorId x, int32_t axis) {
+  Shape shape = node.ShapeOf(x);
+  shape[axis] = 1;
+  TENON_ASSIGN_OR_RETURN(const TensorId zero, node.Scalar("zero", node.DTypeOf(x), 0));
+  return node.Expand(zero, shape);
+}
+
 Status LowerMatMul(Lowering& node) {
-  TENON_ASSIGN_OR_RETURN(const TensorId a, node.Input(0));
-  TENON_ASSIGN_OR_RETURN(const TensorId b, node.Input(1));
+  TENON_ASSIGN_OR_RETURN(TensorId a, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(TensorId b, node.Input(1));
+  const Shape shape = node.ShapeOf(a);
+  const Shape other = node.ShapeOf(b);
+  if (shape.rank > 0 && other.rank > 0) {
+    const int32_t inner = std::max(0, other.rank - 2);
+    if (shape[shape.rank - 1] == 0 && other[inner] == 0) {
+      TENON_ASSIGN_OR_RETURN(a, WithZero(node, a, shape.rank - 1));
+      TENON_ASSIGN_OR_RETURN(b, WithZero(node, b, inner));
+    }
+  }
   return EmitMatMul(node, OpKind::kMatMul, {a, b}, Attributes(MatMulAttributes()), 0).status();
 }
 

@@ -162,6 +162,12 @@ Result<TensorId> Select(Lowering& node, TensorId condition, TensorId x, TensorId
   return node.Emit(OpKind::kSelect, {condition, x, y}, Attributes(), output);
 }
 
+Result<TensorId> Ordered(Lowering& node, TensorId x) {
+  const DType dtype = node.DTypeOf(x);
+  if (dtype == DType::kI16 || dtype == DType::kU16) return node.Cast(x, DType::kI32);
+  return dtype == DType::kU32 ? node.Cast(x, DType::kI64) : x;
+}
+
 Result<TensorId> Offsets(Lowering& node, TensorId indices, const Ints& sizes, const Ints& strides) {
   if (node.graph().tensor(indices).IsConstant()) {
     return ConstantOffsets(node, indices, sizes, strides);

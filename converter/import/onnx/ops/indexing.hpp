@@ -18,6 +18,9 @@ namespace tenon::converter {
 [[nodiscard]] Result<TensorId> Select(Lowering& node, TensorId condition, TensorId x, TensorId y,
                                       int output = kIntermediate);
 
+/// Integers in a type that kernels order: as they are, or wider.
+[[nodiscard]] Result<TensorId> Ordered(Lowering& node, TensorId x);
+
 /// One index tensor's part of a linear place: i64, index * stride, with an index below 0 counted
 /// from the end. `sizes` and `strides` (equally many) broadcast along the last axis. Constant
 /// indices out of range are an error; others become so negative that a gather at the sum of such

@@ -37,6 +37,7 @@ Result<TensorId> PlaceOfFloat(Lowering& node, TensorId x, int32_t axis, bool sma
 /// The first (or last) place along `axis` of the largest (or smallest) element of x; i32 or i64,
 /// the axis stays with size 1. Of integers, the places that do not hold it get one that loses.
 Result<TensorId> PlaceOf(Lowering& node, TensorId x, int32_t axis, bool smallest, bool last) {
+  TENON_ASSIGN_OR_RETURN(x, Ordered(node, x));
   if (IsFloat(node.DTypeOf(x))) return PlaceOfFloat(node, x, axis, smallest, last);
   const Shape shape = node.ShapeOf(x);
   const auto extremum = smallest ? ReduceFunction::kMin : ReduceFunction::kMax;
@@ -70,6 +71,10 @@ Status LowerHardmax(Lowering& node) {
   const Shape shape = node.ShapeOf(x);
   const bool flattens = node.opset() < 13;
   TENON_ASSIGN_OR_RETURN(int32_t axis, node.Axis(node.Int("axis", flattens ? 1 : -1), shape.rank));
+  if (shape.Elements() == 0) {
+    node.Alias(0, x);
+    return {};
+  }
   if (flattens) {
     TENON_ASSIGN_OR_RETURN(x, node.Reshape(x, {ElementsBetween(shape, 0, axis),
                                                ElementsBetween(shape, axis, shape.rank)}));
@@ -136,8 +141,7 @@ Status LowerEyeLike(Lowering& node) {
   return node.ConstantOutput(0, std::move(data));
 }
 
-constexpr std::string_view kArgumentLimits =
-    "f32, f16, f64, i8, u8, i32 and i64; NaN counts as the largest";
+constexpr std::string_view kArgumentLimits = "not u64; NaN counts as the largest";
 
 constexpr LoweringRow kRows[] = {
     {"ArgMax", LowerArgument, {}, kArgumentLimits},

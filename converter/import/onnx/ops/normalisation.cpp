@@ -277,6 +277,10 @@ Result<TensorId> EmitSoftmax(Lowering& node, TensorId x, bool flattens, bool log
   attributes.log = log ? 1 : 0;
   TENON_ASSIGN_OR_RETURN(attributes.axis,
                          node.Axis(node.Int("axis", flattens ? 1 : -1), shape.rank));
+  if (shape.Elements() == 0) {
+    if (output >= 0) node.Alias(output, x);
+    return x;
+  }
   const int32_t* first = shape.dims + attributes.axis;
   const int32_t* end = shape.dims + shape.rank;
   const auto is_long = [](int32_t dim) { return dim != 1; };

@@ -29,8 +29,9 @@ Status LowerTopK(Lowering& node) {
   }
   attributes.count = static_cast<int32_t>(count);
   attributes.smallest = node.Flag("largest", true) ? 0 : 1;
+  TENON_ASSIGN_OR_RETURN(const TensorId ordered, Ordered(node, x));
   TENON_ASSIGN_OR_RETURN(const TensorId indices,
-                         node.Emit(OpKind::kTopK, {x}, Attributes(attributes),
+                         node.Emit(OpKind::kTopK, {ordered}, Attributes(attributes),
                                    node.OutputUsed(1) ? 1 : kIntermediate));
   if (!node.OutputUsed(0)) return {};
   return EmitGatherElements(node, x, indices, attributes.axis, 0).status();
@@ -83,10 +84,7 @@ constexpr LoweringRow kRows[] = {
      LowerNonMaxSuppression,
      {},
      "thresholds and numbers constant; as many rows as can be taken, -1 where nothing is"},
-    {"TopK",
-     LowerTopK,
-     {},
-     "K constant; f32, f16, f64, i8, u8, i32 and i64; NaN counts as the largest"},
+    {"TopK", LowerTopK, {}, "K constant; not u64; NaN counts as the largest"},
 };
 
 }  // namespace

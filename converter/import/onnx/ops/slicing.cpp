@@ -60,7 +60,8 @@ void SetRange(SliceAttributes& slice, int32_t axis, int32_t dim, int64_t start, 
     return step > 0 ? std::clamp<int64_t>(position, 0, dim)
                     : std::clamp<int64_t>(position, -1, dim - 1);
   };
-  const int64_t first = clamp(start);
+  // What goes back from before the first element starts at that one.
+  const int64_t first = step > 0 || dim == 0 ? clamp(start) : std::max<int64_t>(clamp(start), 0);
   const int64_t distance = step > 0 ? clamp(end) - first : first - clamp(end);
   const uint64_t stride = step > 0 ? static_cast<uint64_t>(step) : 0 - static_cast<uint64_t>(step);
   const uint64_t size = distance <= 0 ? 0 : (static_cast<uint64_t>(distance) - 1) / stride + 1;
@@ -144,6 +145,18 @@ Result<PadValue> ReadPadValue(Lowering& node) {
   return pad;
 }
 
+/// The largest number is no end of what goes back, in ONNX's text.
+void WarnOfEnd(Lowering& node, int64_t end, int64_t step) {
+  if (step > 0 ||
+      (end != std::numeric_limits<int64_t>::max() && end != std::numeric_limits<int32_t>::max())) {
+    return;
+  }
+  node.Warn(
+      fmt::format("with a step of {} nothing lies before its end {}: it gives no elements, as "
+                  "ONNX's text has it, where ONNX Runtime takes all down to the first",
+                  step, end));
+}
+
 Status LowerSlice(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
   const Shape shape = node.ShapeOf(x);
@@ -152,6 +165,7 @@ Status LowerSlice(Lowering& node) {
   SliceAttributes slice = WholeSlice(shape);
   for (size_t i = 0; i < axes.size(); ++i) {
     if (operands.steps[i] == 0) return InputError("a step is 0");
+    WarnOfEnd(node, operands.ends[i], operands.steps[i]);
     SetRange(slice, axes[i], shape[axes[i]], operands.starts[i], operands.ends[i],
              operands.steps[i]);
   }
@@ -388,7 +402,11 @@ constexpr LoweringRow kRows[] = {
     {"NonZero", LowerNonZero, {}, "its input constant"},
     {"Pad", LowerPad, {}, kPadLimits},
     {"Pad", LowerPad, "com.microsoft", kPadLimits},
-    {"Slice", LowerSlice, {}, "starts, ends, axes and steps constant"},
+    {"Slice",
+     LowerSlice,
+     {},
+     "starts, ends, axes and steps constant; going back, an end of 2^63 - 1 leaves nothing, where "
+     "ONNX Runtime takes all"},
     {"Split", LowerSplit, {}, "its parts constant"},
 };
 

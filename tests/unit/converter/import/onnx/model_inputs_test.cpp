@@ -27,13 +27,18 @@ TEST_CASE("Inputs: an unknown batch names both options that give it") {
         "error: input 'x' has no value for dimension 0 ('N'): give --batch 1 or --shape x=1x3");
 }
 
-TEST_CASE("An input with a dimension of 0 is refused as such") {
+TEST_CASE("An input with a dimension of 0 is refused, unless --shape says that it is meant") {
   auto model = ModelBuilder(13).Input("x", {2, 3}).Node("Relu", {"x"}, {"y"}).Output("y");
   auto& type = *model.graph().mutable_input(0)->mutable_type()->mutable_tensor_type();
   type.mutable_shape()->mutable_dim(1)->set_dim_value(0);
-  CHECK(model.Text() ==
-        "error: input 'x' has 0 for dimension 1: inputs without elements are not supported; if any "
-        "size is meant, give --shape x=2x1 (with your sizes)");
+  CHECK(
+      model.Text() ==
+      "error: input 'x' has 0 for dimension 1, by which some exporters mean any size: give --shape "
+      "x=2x1 (with your sizes), or --shape x=2x0 where it has no elements");
+  ImportOptions options;
+  options.shapes["x"] = {2, 0};
+  CHECK(model.Text(options) ==
+        "input %x: f32[2,0]\n%y: f32[2,0] = unary(%x) {function=relu} \"n\"\noutput %y\n");
 }
 
 TEST_CASE("Inputs: an unknown dimension that is not the batch names --shape") {

@@ -137,4 +137,16 @@ TEST_CASE("Gemm and MatMul: operands that no kernel multiplies are refused in on
   }
 }
 
+TEST_CASE("MatMul: sums of no products are 0") {
+  ImportOptions options;
+  options.shapes["x"] = {2, 0};
+  const auto model = ModelBuilder(13)
+                         .Input("x", {2, -1})
+                         .Floats("w", {0, 3}, {})
+                         .Node("MatMul", {"x", "w"}, {"y"})
+                         .Output("y");
+  CHECK(model.Text(options).find("%y: f32[2,3] = matmul(%n/expand, %n/expand_2)") !=
+        std::string::npos);
+}
+
 }  // namespace tenon::converter::test

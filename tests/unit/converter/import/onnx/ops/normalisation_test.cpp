@@ -247,4 +247,14 @@ output %y
 )");
 }
 
+TEST_CASE("Softmax and Hardmax: of nothing are nothing") {
+  for (const char* op : {"Softmax", "LogSoftmax", "Hardmax"}) {
+    ImportOptions options;
+    options.shapes["x"] = {2, 0};
+    const auto model =
+        ModelBuilder(13).Input("x", {2, -1}).Node(op, {"x"}, {"y"}).Set("axis", 1).Output("y");
+    CHECK(model.Text(options) == "input %x: f32[2,0]\n%y: f32[2,0] = copy(%x)\noutput %y\n");
+  }
+}
+
 }  // namespace tenon::converter::test

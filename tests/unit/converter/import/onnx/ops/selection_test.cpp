@@ -116,5 +116,22 @@ TEST_CASE("MaxPool: its indices lead MaxUnpool back, into a larger output too") 
   CheckClose(Run(model, {{1, 7, 2, 0, 3, 4, 9, 9}}), {0, 7, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0});
 }
 
+TEST_CASE("TopK and ArgMax: of integers that kernels do not order, by wider ones") {
+  for (const int type : {onnx::TensorProto::INT16, onnx::TensorProto::UINT32}) {
+    const auto make = [&](const char* op, const std::vector<std::string>& inputs) {
+      auto model = ModelBuilder(13).Input("x", {4}).Ints("k", {2});
+      model.Node("Cast", {"x"}, {"c"}, "cast").Set("to", type);
+      model.Node(op, inputs, {"v", "i"});
+      if (inputs.size() == 1) model.last().mutable_output()->RemoveLast();
+      return model;
+    };
+    const std::vector<float> x = {3, 9, 1, 7};
+    CHECK(Run<int64_t>(make("TopK", {"c", "k"}).Output("i", onnx::TensorProto::INT64), {x}) ==
+          std::vector<int64_t>{1, 3});
+    CHECK(Run<int64_t>(make("ArgMax", {"c"}).Output("v", onnx::TensorProto::INT64), {x}) ==
+          std::vector<int64_t>{1});
+  }
+}
+
 }  // namespace
 }  // namespace tenon::converter::test

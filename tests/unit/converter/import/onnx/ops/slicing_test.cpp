@@ -356,4 +356,23 @@ TEST_CASE("NonZero: places of a known tensor, by dimension") {
   CheckClose(Run(model, {{1, 2, 3, 4, 5, 6}}), {2, 4, 6});
 }
 
+TEST_CASE(
+    "Slice: going back, the largest number as its end leaves nothing, and a warning says so") {
+  const auto warnings = [](int64_t end) {
+    auto model = ModelBuilder(13).Input("x", {4}).Ints("s", {3}).Ints("e", {end}).Ints("a", {0});
+    model.Ints("p", {-1}).Node("Slice", {"x", "s", "e", "a", "p"}, {"y"}).Output("y");
+    std::vector<std::string> said;
+    ImportOptions options;
+    options.warnings = &said;
+    const Result<Graph> graph = model.Import(options);
+    REQUIRE(graph.ok());
+    const Shape shape = graph->tensor(graph->outputs()[0].tensor).shape;
+    CHECK(shape == Shape({end == INT64_MIN ? 4 : 0}));
+    return said;
+  };
+  CHECK(warnings(INT64_MAX).size() == 1);
+  CHECK(warnings(INT64_MAX)[0].find("ONNX Runtime takes all") != std::string::npos);
+  CHECK(warnings(INT64_MIN).empty());
+}
+
 }  // namespace tenon::converter::test
