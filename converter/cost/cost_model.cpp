@@ -101,10 +101,14 @@ double BesideTaps(const Graph& graph, const Op& op, const Unit& unit) {
 /// then.
 double WorkOfProduct(const Graph& graph, const Op& op) {
   const KernelCaps* caps = CpuCapsOf(op);
-  if (caps == nullptr || std::string_view(caps->id) != "cpu.quantized_conv.dsp_winograd") return 1;
+  const std::string_view id = caps == nullptr ? "" : caps->id;
+  const bool in_place = id == "cpu.quantized_conv.dsp_winograd_in_place";
+  if (id != "cpu.quantized_conv.dsp_winograd" && !in_place) return 1;
   const OpCallView view(graph, op);
   const size_t bytes = op.workspace_bytes > 0 ? static_cast<size_t>(op.workspace_bytes) : SIZE_MAX;
-  return cpu::dsp::WinogradPassOf(view.call(), bytes).tiles > 0 ? 1.5 : 1.2;
+  const bool fits = in_place ? cpu::dsp::WinogradFitsInPlace(view.call(), bytes)
+                             : cpu::dsp::WinogradPassOf(view.call(), bytes).tiles > 0;
+  return fits ? 1.5 : 1.2;
 }
 
 /// Returns the rate of one thread.

@@ -186,6 +186,7 @@ constexpr KernelModel kModels[] = {
     {"cpu.quantized_conv.dsp_fives", DspFives},
     {"cpu.quantized_conv.dsp_depthwise_row", DspDepthwiseRow},
     {"cpu.quantized_conv.dsp_winograd", DspWinograd},
+    {"cpu.quantized_conv.dsp_winograd_in_place", DspWinograd},
     {"cpu.quantized_conv.dsp_depthwise", DspDepthwise},
     {"cpu.quantized_conv.dsp_depthwise_in_place", DspDepthwise},
     {"cpu.quantized_conv.dsp_depthwise_windows", DspDepthwise},

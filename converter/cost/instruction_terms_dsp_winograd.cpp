@@ -1,8 +1,10 @@
 // Mirrors backends/cpu/kernels/cortex_m/simd/dsp/winograd.cpp.
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 
 #include "backends/cpu/caps/dsp_caps.hpp"
+#include "backends/cpu/caps/in_place_caps.hpp"
 #include "converter/cost/dsp_kinds.hpp"
 #include "runtime/base/round_up.hpp"
 #include "runtime/ops/conv_geometry.hpp"
@@ -11,6 +13,8 @@ namespace tenon::converter::instructions {
 namespace {
 
 using namespace dsp;
+
+constexpr std::string_view kInPlace = "_in_place";
 
 /// True if half of each factor and twice each sum is exact.
 bool DoublesFloats(const OpCall& call, int64_t depth) {
@@ -33,18 +37,50 @@ bool DoublesFloats(const OpCall& call, int64_t depth) {
 class WinogradCounts {
  public:
   explicit WinogradCounts(const Context& context)
-      : context_(context),
-        g_(ConvGeometryOf(context.call())),
-        pass_(cpu::dsp::WinogradPassOf(context.call(), context.facts.workspace_bytes)) {}
+      : context_(context), g_(ConvGeometryOf(context.call())) {}
 
   void Run(bool is_signed) {
-    for (int column = 0; column < g_.out_extent[1]; column += pass_.columns) {
-      for (int row = 0; row < g_.out_extent[0]; row += 2 * pass_.tiles) AddPass(row, column);
+    AddPasses(context_.call(), context_.facts.workspace_bytes);
+    AddTerms(is_signed, 1);
+  }
+
+  /// Tiles that are stored over the input one by one.
+  void RunInPlace(bool is_signed) {
+    const OpCall& call = context_.call();
+    const size_t rows_bytes = cpu::InPlacePartsRows(call, kRows);
+    const int rows = g_.out_extent[0];
+    for (int row = 0; row < rows; row += kRows) {
+      const cpu::InPlacePart tile(call, 0, row, kRows, nullptr);
+      g_ = ConvGeometryOf(tile.call());
+      AddPasses(tile.call(), context_.facts.workspace_bytes - rows_bytes);
     }
+    // Storing 8 bytes takes less than adding up a word of each of four rows.
+    constexpr int64_t kStored = 8;
+    const int64_t tiles = rows / kRows;
+    const auto row_bytes = static_cast<int64_t>(cpu::InPlaceRowBytes(call));
+    const int64_t moved = (rows + tiles * cpu::InPlaceHeldRows(call)) * row_bytes;
+    summed_words_ += CeilDiv<int64_t>(moved, kStored);
+    g_ = ConvGeometryOf(call);
+    AddTerms(is_signed, g_.images * tiles);
+  }
+
+ private:
+  static constexpr int kRows = cpu::dsp::kWinogradRows;
+
+  void AddPasses(const OpCall& call, size_t workspace_bytes) {
+    pass_ = cpu::dsp::WinogradPassOf(call, workspace_bytes);
+    for (int column = 0; column < g_.out_extent[1]; column += pass_.columns) {
+      for (int row = 0; row < g_.out_extent[0]; row += kRows * pass_.tiles) AddPass(row, column);
+    }
+  }
+
+  /// `runs`: of the kernel, each of which starts anew.
+  void AddTerms(bool is_signed, int64_t runs) {
+    for (CostTerm& term : context_.terms.terms) term.amount *= static_cast<double>(runs);
     const int64_t gemms = g_.outputs / 2;
     const int64_t steps = int64_t{g_.kernel[1]} * g_.inputs / 4;
     const int64_t images = g_.images;
-    context_.Add("factors", context_.call().Input(In::kMultiplier).Elements());
+    context_.Add("factors", runs * context_.call().Input(In::kMultiplier).Elements());
     context_.Add("passes", images * passes_);
     context_.Add("tiles", images * tiles_);
     context_.Add("listed_pairs", images * pairs_);
@@ -58,7 +94,6 @@ class WinogradCounts {
     context_.Add("product_words", images * pairs_ * gemms * steps);
   }
 
- private:
   void AddPass(int row, int column) {
     ++passes_;
     const int tiles = std::min((g_.out_extent[0] - row + 1) / 2, pass_.tiles);
@@ -86,7 +121,7 @@ class WinogradCounts {
 
   const Context& context_;
   ConvGeometry g_;
-  cpu::dsp::WinogradPass pass_;
+  cpu::dsp::WinogradPass pass_ = {};
   int64_t passes_ = 0, tiles_ = 0, pairs_ = 0, sums_ = 0, summed_words_ = 0;
 };
 
@@ -96,15 +131,22 @@ bool DspWinograd(const Context& context) {
   const OpCall& call = context.call();
   const auto& output = call.AttributesAs<QuantizedConvAttributes>().output;
   const int64_t depth = call.Input(In::kWeights).Elements() / call.Output().dims[1];
-  const bool fits = cpu::dsp::WinogradPassOf(call, context.facts.workspace_bytes).tiles > 0;
+  const bool in_place = context.operands.kernel().ends_with(kInPlace);
+  const size_t bytes = context.facts.workspace_bytes;
+  const bool fits = in_place ? cpu::dsp::WinogradFitsInPlace(call, bytes)
+                             : cpu::dsp::WinogradPassOf(call, bytes).tiles > 0;
   const bool is_fast = IsFast(call, output, depth);
   const bool is_even = output.rounding == Rounding::kHalfEven;
   if (!fits || !(is_fast || (is_even && DoublesFloats(call, depth)))) {
     context.terms.model = "cpu.quantized_conv.dsp";  // the kernel calls the other one
+    if (in_place) context.terms.model += kInPlace;
     return DspConv(context);
   }
+  if (in_place) context.terms.model.resize(context.terms.model.size() - kInPlace.size());
   if (NameKind(context, output, depth) == Kind::kAny) return false;
-  WinogradCounts(context).Run(is_fast && output.zero_point != output.min);
+  const bool is_signed = is_fast && output.zero_point != output.min;
+  WinogradCounts counts(context);
+  in_place ? counts.RunInPlace(is_signed) : counts.Run(is_signed);
   return true;
 }
 

@@ -78,6 +78,8 @@ struct WinogradPass {
 
   [[nodiscard]] size_t Bytes() const { return x_bytes + w_bytes + padding_bytes; }
 };
+/// Is the number of rows of a tile.
+inline constexpr int32_t kWinogradRows = 2;
 /// Cuts a convolution that WinogradSupports accepts: passes are as large as fits and pays.
 [[nodiscard]] WinogradPass WinogradPassOf(const OpCall& conv, size_t workspace_bytes);
 
@@ -179,5 +181,11 @@ inline constexpr size_t kBinaryTableBytes = 2048;
 [[nodiscard]] size_t DepthwiseInPlaceLeastBytes(const OpCall& call);
 [[nodiscard]] size_t ConvInPlaceWorkspaceBytes(const OpCall& call, int threads);
 [[nodiscard]] size_t ConvInPlaceLeastBytes(const OpCall& call);
+/// With less workspace than its tiles want, the kernel runs as the one above.
+[[nodiscard]] Reason WinogradInPlaceSupports(const OpCall& call);
+[[nodiscard]] size_t WinogradInPlaceWorkspaceBytes(const OpCall& call, int threads);
+/// Returns true if the convolution, which WinogradInPlaceSupports accepts, goes tile by tile, each
+/// of which is a part of its own (in_place_caps.hpp).
+[[nodiscard]] bool WinogradFitsInPlace(const OpCall& call, size_t workspace_bytes);
 
 }  // namespace tenon::cpu::dsp

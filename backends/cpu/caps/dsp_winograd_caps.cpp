@@ -1,4 +1,5 @@
 #include "backends/cpu/caps/dsp_caps.hpp"
+#include "backends/cpu/caps/in_place_caps.hpp"
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::dsp {
@@ -91,6 +92,31 @@ size_t WinogradWorkspaceBytes(const OpCall& call, int) {
   const size_t own = WinogradPassOf(call, SIZE_MAX).Bytes();
   const size_t least = ConvLeastWorkspaceBytes(call);
   return own > least ? own : least;
+}
+
+Reason WinogradInPlaceSupports(const OpCall& call) {
+  if (const Reason reason = WinogradSupports(call)) return reason;
+  if (const Reason reason = InPlaceConvSupports(call)) return reason;
+  if (call.Output().dims[2] % kWinogradRows != 0) {
+    return "Winograd's products in place want an even number of rows";
+  }
+  return nullptr;
+}
+
+size_t WinogradInPlaceWorkspaceBytes(const OpCall& call, int threads) {
+  if (call.Output().Elements() == 0) return 0;
+  const size_t own = ConvInPlaceWorkspaceBytes(call, threads);
+  const InPlacePart tile(call, 0, 0, kWinogradRows, nullptr);
+  const size_t of_tiles =
+      InPlacePartsRows(call, kWinogradRows) + WinogradWorkspaceBytes(tile.call(), threads);
+  return of_tiles > own ? of_tiles : own;
+}
+
+bool WinogradFitsInPlace(const OpCall& call, size_t workspace_bytes) {
+  const InPlacePart tile(call, 0, 0, kWinogradRows, nullptr);
+  const size_t rows = InPlacePartsRows(call, kWinogradRows);
+  return workspace_bytes >= rows + ConvLeastWorkspaceBytes(tile.call()) &&
+         WinogradPassOf(tile.call(), workspace_bytes - rows).tiles > 0;
 }
 
 }  // namespace tenon::cpu::dsp

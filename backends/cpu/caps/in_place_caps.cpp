@@ -96,6 +96,10 @@ InPlacePart::InPlacePart(const OpCall& call, int32_t image, int32_t first, int32
   call_.attributes = &attributes_;
 }
 
+size_t InPlacePartsRows(const OpCall& call, int32_t new_rows) {
+  return (InPlaceRowsBytes(call, new_rows) + 15) / 16 * 16;
+}
+
 size_t InPlacePartsWorkspace(const OpCall& call,
                              size_t (*workspace)(const OpCall& call, int threads)) {
   const int32_t at_once = InPlaceNewRows(call);
@@ -107,7 +111,7 @@ size_t InPlacePartsWorkspace(const OpCall& call,
     const size_t bytes = workspace(part.call(), 1);
     most = bytes > most ? bytes : most;
   }
-  return (InPlaceRowsBytes(call, at_once) + 15) / 16 * 16 + most;
+  return InPlacePartsRows(call, at_once) + most;
 }
 
 }  // namespace tenon::cpu

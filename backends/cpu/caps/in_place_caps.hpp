@@ -66,6 +66,8 @@ class InPlacePart {
   OpCall call_;
 };
 
+/// Returns the bytes, a multiple of 16, that parts of `new_rows` rows take before their own.
+[[nodiscard]] size_t InPlacePartsRows(const OpCall& call, int32_t new_rows);
 /// Returns the workspace of a kernel that runs such parts one by one, where `workspace` gives the
 /// need of the kernel of a part: [rows, to a multiple of 16] [workspace of a part].
 [[nodiscard]] size_t InPlacePartsWorkspace(const OpCall& call,

@@ -5,9 +5,7 @@
 namespace tenon::cpu::cortex_m {
 namespace {
 
-size_t RowsBytes(const OpCall& call) {
-  return (InPlaceRowsBytes(call, InPlaceNewRows(call)) + 15) / 16 * 16;
-}
+size_t RowsBytes(const OpCall& call) { return InPlacePartsRows(call, InPlaceNewRows(call)); }
 
 }  // namespace
 
@@ -43,11 +41,10 @@ Status CheckInPlace(const KernelSetup& setup, Status (*check)(const KernelSetup&
   return check(first);
 }
 
-Status RunInPlace(const KernelCall& call, Status (*run)(const KernelCall& part)) {
+Status RunInPlace(const KernelCall& call, int32_t at_once, Status (*run)(const KernelCall& part)) {
   const TensorView& y = call.op.Output();
   if (y.Elements() == 0) return OkStatus();
-  const size_t rows_bytes = RowsBytes(call.op);
-  const int32_t at_once = InPlaceNewRows(call.op);
+  const size_t rows_bytes = InPlacePartsRows(call.op, at_once);
   InPlaceRows rows(call, InPlaceRowsBytes(call.op, at_once));
   for (int32_t image = 0; image < y.dims[0]; ++image) {
     for (int32_t first = 0; first < y.dims[2]; first += at_once) {

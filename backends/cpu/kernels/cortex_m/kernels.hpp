@@ -45,8 +45,8 @@ Status CheckOverInput(const KernelSetup& setup, Status (*check)(const KernelSetu
                       size_t (*own)(const OpCall& call, int threads));
 
 /// Runs a convolution that can only compute whole outputs over its input: `run` computes parts of
-/// some rows (caps/in_place_caps.hpp).
-Status RunInPlace(const KernelCall& call, Status (*run)(const KernelCall& part));
+/// `at_once` rows (caps/in_place_caps.hpp).
+Status RunInPlace(const KernelCall& call, int32_t at_once, Status (*run)(const KernelCall& part));
 /// Checks such an op: calls `check` for a part, with the workspace that InPlacePartsWorkspace asks
 /// for.
 Status CheckInPlace(const KernelSetup& setup, Status (*check)(const KernelSetup& part),

@@ -188,6 +188,44 @@ TEST_CASE("Instructions: over its input, part by part, a convolution does what i
         12 * 8 * 64 / 4 + (widened == one.end() ? 0 : 6 * widened->second));
 }
 
+TEST_CASE("Instructions: over its input, Winograd's tiles are counted one by one") {
+  const auto conv = [](const std::string& kernel, size_t workspace) {
+    KernelCallFacts facts;
+    facts.workspace_bytes = workspace;
+    return TermsOf(
+        "graph g\ninput %x: i8[1,64,6,8] channels_last\nconst %w: i8[64,64,3,3] = "
+        "random(1)\nconst %m: f32[64] = random(2)\nconst %b: i32[64] = splat(0)\n"
+        "%y: i8[1,64,6,8] channels_last = quantized_conv(%x, %w, %b, %m) "
+        "{pads=[1,1,1,1], to=i8} @cpu/cpu.quantized_conv." +
+            kernel + "\noutput %y\n",
+        facts);
+  };
+  constexpr size_t kTile = 6144 + 3072 + 64;
+  constexpr size_t kRows = 3 * 8 * 64;  // one held back, and the two that are computed
+  const auto over_input = conv("dsp_winograd_in_place", kRows + kTile);
+  const auto apart = conv("dsp_winograd", kTile);
+  REQUIRE(over_input);
+  REQUIRE(apart);
+  CHECK(over_input->model == apart->model);
+  const auto parts = AmountsOf(*over_input);
+  const auto whole = AmountsOf(*apart);
+  for (const char* const name : {"passes", "tiles", "products", "product_words"}) {
+    CAPTURE(name);
+    CHECK(parts.at(name) == whole.at(name));
+  }
+  for (const char* const name : {"start", "operands", "factors"}) {
+    CAPTURE(name);
+    CHECK(parts.at(name) == 3 * whole.at(name));
+  }
+  // With less, it goes as the other kernel over its input does.
+  const auto less = conv("dsp_winograd_in_place", 8192);
+  const auto direct = conv("dsp_in_place", 8192);
+  REQUIRE(less);
+  REQUIRE(direct);
+  CHECK(less->model == direct->model);
+  CHECK(AmountsOf(*less) == AmountsOf(*direct));
+}
+
 TEST_CASE("Instructions: what is no plan has no bound") {
   CHECK_FALSE(BoundInstructions(std::vector<uint8_t>(64)));
 }

@@ -35,8 +35,9 @@ Status DepthwiseInPlaceCheck(const KernelSetup& setup) {
 }
 
 Status DepthwiseInPlaceRun(const KernelCall& call) {
-  return HasDepthwisePlanes(call.op) ? DepthwiseRun(call)
-                                     : cortex_m::RunInPlace(call, DepthwiseWindowsRun);
+  return HasDepthwisePlanes(call.op)
+             ? DepthwiseRun(call)
+             : cortex_m::RunInPlace(call, InPlaceNewRows(call.op), DepthwiseWindowsRun);
 }
 
 Status ConvInPlaceCheck(const KernelSetup& setup) {
@@ -48,8 +49,22 @@ Status ConvInPlaceCheck(const KernelSetup& setup) {
 }
 
 Status ConvInPlaceRun(const KernelCall& call) {
-  return KeepsInputs(call.op, call.workspace_bytes) ? RunConv(call, CopyPixels)
-                                                    : cortex_m::RunInPlace(call, ConvRun);
+  return KeepsInputs(call.op, call.workspace_bytes)
+             ? RunConv(call, CopyPixels)
+             : cortex_m::RunInPlace(call, InPlaceNewRows(call.op), ConvRun);
+}
+
+Status WinogradInPlaceCheck(const KernelSetup& setup) {
+  if (const Reason reason = WinogradInPlaceSupports(setup.op)) {
+    return Status(StatusCode::kUnsupported, reason);
+  }
+  return ConvInPlaceCheck(setup);
+}
+
+Status WinogradInPlaceRun(const KernelCall& call) {
+  return WinogradFitsInPlace(call.op, call.workspace_bytes)
+             ? cortex_m::RunInPlace(call, kWinogradRows, WinogradRun)
+             : ConvInPlaceRun(call);
 }
 
 }  // namespace tenon::cpu::dsp

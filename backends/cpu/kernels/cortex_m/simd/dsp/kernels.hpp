@@ -42,6 +42,8 @@ Status DepthwiseInPlaceCheck(const KernelSetup& setup);
 Status DepthwiseInPlaceRun(const KernelCall& call);
 Status ConvInPlaceCheck(const KernelSetup& setup);
 Status ConvInPlaceRun(const KernelCall& call);
+Status WinogradInPlaceCheck(const KernelSetup& setup);
+Status WinogradInPlaceRun(const KernelCall& call);
 
 [[nodiscard]] const cortex_m::PoolRoutines& Pool();
 
