@@ -118,10 +118,14 @@ int64_t BytesOfRows(const OpCall& conv, int rows, int columns) {
          kHalfBytes;
 }
 
-/// Half as many columns, rounded up, until their inputs take no more than `most` bytes; or few.
+/// The columns of the fewest passes over a row whose inputs take no more than `most` bytes; or few.
 int Columns(const OpCall& conv, int64_t most, int few) {
-  int columns = Least(conv.Output().dims[3], kMostPassPixels);
-  while (columns > few && BytesOfRows(conv, 1, columns) > most) columns = (columns + 1) / 2;
+  const int all = Least(conv.Output().dims[3], kMostPassPixels);
+  int columns = all;
+  for (int passes = 2; columns > few && BytesOfRows(conv, 1, columns) > most; ++passes) {
+    columns = (all + passes - 1) / passes;
+    if (columns > few) columns += columns % 2;  // an odd pixel costs as much as two
+  }
   return columns;
 }
 

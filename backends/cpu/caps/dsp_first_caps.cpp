@@ -11,7 +11,7 @@ constexpr int32_t kQuad = 4;  // outputs at once
 constexpr int64_t kHalfBytes = 2;
 /// With more pixels pairs of widened windows take less, and with more outputs too: windows at the
 /// sides of x are gathered for each four.
-constexpr int64_t kFewPixels = 64;
+constexpr int64_t kFewPixels = 48;
 constexpr int32_t kFewOutputs = 16;
 
 int64_t RowWords(const TensorView& w) {

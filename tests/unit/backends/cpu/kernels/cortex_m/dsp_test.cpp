@@ -132,12 +132,15 @@ std::pair<QuantizedConvAttributes, Tensor> AddSignedConv(KernelPair& pair, const
   return {attributes, Tensor(DType::kI8, dims, strides)};
 }
 
-/// Windows of three rows over two rows of outputs and more, at borders and inside.
-void CheckWinograd(const KernelEntry& kernel, int i, Generator& random) {
-  const int32_t outputs = 2 * Pick(random, 1, 9);
-  ConvCase c = SquareCase(8 * Pick(random, 1, 9), outputs, Pick(random, 2, 12), Pick(random, 3, 40),
-                          3, 1, Pick(random, 1, 2));
-  c.w[3] = i % 4 == 0 ? Pick(random, 3, 5) : 3;
+/// Windows of three rows over two rows of outputs and more, at borders and inside. `over_input`: an
+/// output of the size of x, of an even number of rows.
+void CheckWinograd(const KernelEntry& kernel, bool over_input, int i, Generator& random) {
+  const int32_t channels = 8 * Pick(random, 1, 9);
+  const int32_t outputs = over_input ? channels : 2 * Pick(random, 1, 9);
+  const int32_t rows = over_input ? 2 * Pick(random, 1, 9) : Pick(random, 2, 12);
+  ConvCase c = SquareCase(channels, outputs, rows, Pick(random, 3, 40), 3, 1,
+                          over_input ? 1 : Pick(random, 1, 2));
+  c.w[3] = i % 4 == 0 && !over_input && c.x[3] > 3 ? Pick(random, 3, 5) : 3;
   c.x[0] = Pick(random, 1, 2);
   CAPTURE(c.x[1]);
   CAPTURE(c.x[2]);
@@ -151,8 +154,9 @@ void CheckWinograd(const KernelEntry& kernel, int i, Generator& random) {
     return Pick(random, 0, 1) == 0 ? Layout::kChannelsLast : Layout::kChannelsLastGaps;
   };
   KernelPair pair(kernel, "cpu.quantized_conv.portable");
+  const Layout of_x = layout();
   const auto [attributes, output] =
-      AddSignedConv(pair, c, options, layout(), layout(), i % 3 == 0, random);
+      AddSignedConv(pair, c, options, of_x, over_input ? of_x : layout(), i % 3 == 0, random);
   REQUIRE(!pair.IsRefused(CapsOfKernel(kernel), attributes, output));
   pair.UseSomeWorkspace(CapsOfKernel(kernel), attributes, output, random);
   pair.CheckEqual(attributes);
@@ -177,7 +181,7 @@ void CheckFirst(const KernelEntry& kernel, int i, Generator& random) {
   const auto [attributes, output] =
       AddSignedConv(pair, c, options, layout, layout, i % 3 == 0, random);
   const std::vector<int32_t> y = OutputDims(c);
-  const bool is_few = y[0] * y[2] * y[3] <= 64;
+  const bool is_few = y[0] * y[2] * y[3] <= 48;
   REQUIRE(pair.IsRefused(CapsOfKernel(kernel), attributes, output) == !is_few);
   if (!is_few) return;
   pair.UseSomeWorkspace(CapsOfKernel(kernel), attributes, output, random);
@@ -205,10 +209,14 @@ TEST_CASE("DSP conv: 1x1 of few pixels and four outputs at a time, in any worksp
 }
 
 TEST_CASE("DSP conv: three rows of taps by Winograd's products, in any workspace") {
-  const KernelEntry* kernel = DspKernel("cpu.quantized_conv.dsp_winograd");
-  if (kernel == nullptr) return;
-  Generator random(12);
-  for (int i = 0; i < 200; ++i) CheckWinograd(*kernel, i, random);
+  for (const bool over_input : {false, true}) {
+    CAPTURE(over_input);
+    const KernelEntry* kernel = DspKernel(over_input ? "cpu.quantized_conv.dsp_winograd_in_place"
+                                                     : "cpu.quantized_conv.dsp_winograd");
+    if (kernel == nullptr) return;
+    Generator random(12);
+    for (int i = 0; i < 200; ++i) CheckWinograd(*kernel, over_input, i, random);
+  }
 }
 
 TEST_CASE("DSP conv: inputs and weights of u8, and weights with zero points, in any workspace") {
