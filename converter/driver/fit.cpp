@@ -7,8 +7,8 @@
 
 #include "converter/driver/fit_one_unit.hpp"
 #include "converter/driver/fit_several_units.hpp"
+#include "converter/driver/predict_time.hpp"
 #include "converter/driver/refusal.hpp"
-#include "converter/layout/grow_workspaces.hpp"
 #include "converter/schedule/program_problem.hpp"
 
 namespace tenon::converter {
@@ -270,9 +270,7 @@ Result<Fitted> CompileToFit(const Graph& graph, const CompileOptions& options,
   TENON_ASSIGN_OR_RETURN(Fitted fitted, std::move(found));
   if (fitted.compiled.schedule.workers.empty()) {
     TENON_ASSIGN_OR_RETURN(const int64_t most, BytesForWorkspaces(fitted, options, split));
-    Compiled& compiled = fitted.compiled;
-    GrowWorkspaces(compiled.graph, compiled.locations, compiled.arena,
-                   {most, options.arena.follow});
+    FillArena(options, most, fitted.compiled);
   }
   return fitted;
 }

@@ -5,7 +5,9 @@
 
 #include "converter/cost/instruction_cost_model.hpp"
 #include "converter/driver/fit_ways.hpp"
+#include "converter/driver/widen_workspaces.hpp"
 #include "converter/layout/grow_workspaces.hpp"
+#include "converter/schedule/make_schedule.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -36,6 +38,12 @@ void Predict(const CompileOptions& options, const Unit& unit, const std::vector<
   segments.per_op_time = total + more * TimeAtRate(unit.start_overhead_us(), 1e6);
 }
 
+/// Returns true if nothing but the arena must change where storages lie elsewhere.
+bool MayWiden(const Compiled& compiled) {
+  return !compiled.program.used && compiled.schedule.workers.empty() &&
+         compiled.arena.arenas.empty();
+}
+
 /// Predicts times once there is an arena, with the workspaces that it has room for: with less of
 /// them, kernels of microcontrollers take longer.
 class InArena {
@@ -47,13 +55,24 @@ class InArena {
   void Run() {
     const int64_t usable = options_.board().ArenaSpace()->usable_bytes();
     const bool fills = options_.fill_with_workspaces && usable < kUnlimited;
-    PredictWith(fills ? usable : 0);
-    if (options_.most_time > 0 && IsTooSlow()) Grow();
+    if (fills && compiled_.arena.bytes <= usable && MayWiden(compiled_)) {
+      PredictWidened(usable);
+    } else {
+      PredictWith(fills ? usable : 0);
+    }
+    if (!IsSlowerThan(options_.most_time)) return;
+    constexpr double kNearlyFastEnough = 1.0625;
+    if (!IsSlowerThan(kNearlyFastEnough * options_.most_time) && MayWiden(compiled_)) {
+      PredictWidened(compiled_.arena.bytes);
+      if (!IsSlowerThan(options_.most_time)) return Keep();
+    }
+    Grow();
   }
 
  private:
-  [[nodiscard]] bool IsTooSlow() const {
-    return static_cast<double>(compiled_.time.after) > options_.most_time;
+  /// False without a bound.
+  [[nodiscard]] bool IsSlowerThan(double time) const {
+    return time > 0 && static_cast<double>(compiled_.time.after) > time;
   }
 
   /// The arena may have `most_bytes`, or what it has.
@@ -64,25 +83,39 @@ class InArena {
     converter::Predict(options_, unit_, executed_, graph_, compiled_);
   }
 
+  /// The same with a few more placements, since this is one of many programs.
+  void PredictWidened(int64_t most_bytes) {
+    constexpr int64_t kMostPlacedOps = 2048;
+    graph_ = compiled_.graph;
+    arena_ = compiled_.arena;
+    WidenWorkspaces({options_, unit_, compiled_.locations, most_bytes, kMostPlacedOps}, graph_,
+                    arena_);
+    converter::Predict(options_, unit_, executed_, graph_, compiled_);
+  }
+
+  void Keep() {
+    compiled_.graph = std::move(graph_);
+    arena_.proven_optimal = false;
+    compiled_.arena = std::move(arena_);
+  }
+
   /// Halves what lies between the arena and a quarter more of it.
   void Grow() {
     constexpr int64_t kPrecision = 256;
     int64_t slow = compiled_.arena.bytes;
     int64_t fast = slow + slow / 4;
     PredictWith(fast);
-    if (IsTooSlow()) {
+    if (IsSlowerThan(options_.most_time)) {
       PredictWith(0);
       return;
     }
     while (fast - slow > std::max<int64_t>(kStorageAlignment, slow / kPrecision)) {
       const int64_t middle = slow + (fast - slow) / 2;
       PredictWith(middle);
-      (IsTooSlow() ? slow : fast) = middle;
+      (IsSlowerThan(options_.most_time) ? slow : fast) = middle;
     }
     PredictWith(fast);
-    compiled_.graph = std::move(graph_);
-    arena_.proven_optimal = false;
-    compiled_.arena = std::move(arena_);
+    Keep();
   }
 
   const CompileOptions& options_;
@@ -104,6 +137,24 @@ void PredictInArena(const CompileOptions& options, const Unit& unit,
                     const std::vector<OpId>& executed, Compiled& compiled) {
   if (options.profile != nullptr || !HasInstructionTables(options.board())) return;
   InArena(options, unit, executed, compiled).Run();
+}
+
+void FillArena(const CompileOptions& options, int64_t most_bytes, Compiled& compiled) {
+  ArenaPlan& arena = compiled.arena;
+  const bool is_known = options.profile == nullptr && HasInstructionTables(options.board()) &&
+                        !NeedsSchedule(options.board());
+  if (!is_known || arena.bytes > most_bytes || !MayWiden(compiled)) {
+    GrowWorkspaces(compiled.graph, compiled.locations, arena, {most_bytes, options.arena.follow});
+    return;
+  }
+  constexpr int64_t kMostPlacedOps = 16'384;
+  const Unit& unit = *ComputeUnit(options.board());
+  MemoryReport& memory = compiled.memory;
+  memory.arena_bytes = WidenWorkspaces(
+      {options, unit, compiled.locations, most_bytes, kMostPlacedOps}, compiled.graph, arena);
+  memory.lower_bound = arena.lower_bound;
+  memory.proven_optimal = arena.proven_optimal;
+  PredictOnOneUnit(options, unit, arena.steps, compiled);
 }
 
 void PredictProgramInArena(const CompileOptions& options, const Unit& unit, Compiled& compiled) {

@@ -17,8 +17,12 @@ void PredictOnOneUnit(const CompileOptions& options, const Unit& unit,
 void PredictInArena(const CompileOptions& options, const Unit& unit,
                     const std::vector<OpId>& executed, Compiled& compiled);
 
-/// Does the same for what a memory program has made of `compiled`, unless it moves storages to
-/// another space, which takes time of its own.
+/// Gives workspaces what the arena may have, `most_bytes` or what it has, and sets the times by it:
+/// on those boards storages are placed again where that makes kernels faster (WidenWorkspaces).
+void FillArena(const CompileOptions& options, int64_t most_bytes, Compiled& compiled);
+
+/// Does the same as PredictInArena for what a memory program has made of `compiled`, unless it
+/// moves storages to another space, which takes time of its own.
 void PredictProgramInArena(const CompileOptions& options, const Unit& unit, Compiled& compiled);
 
 }  // namespace tenon::converter

@@ -125,6 +125,35 @@ int64_t GrowWorkspaces(Graph& graph, const Locations& locations, ArenaPlan& aren
   return grown;
 }
 
+std::vector<CrampedWorkspace> FindCrampedWorkspaces(const Graph& graph, const Locations& locations,
+                                                    const ArenaPlan& arena,
+                                                    const WorkspaceRoom& room) {
+  std::vector<CrampedWorkspace> cramped;
+  if (!arena.arenas.empty()) return cramped;
+  const Parts parts = room.over_parts ? PartsOf(graph, locations, arena) : Parts();
+  const int64_t end =
+      std::max(arena.bytes, room.most_bytes) / kStorageAlignment * kStorageAlignment;
+  for (size_t step = 0; step < arena.steps.size(); ++step) {
+    const OpId id = arena.steps[step];
+    const Op& op = graph.op(id);
+    const int64_t wanted = WantedBytes(graph, op);
+    if (wanted <= op.workspace_bytes) continue;
+    PlannedStorage storage;
+    storage.workspace_of = id;
+    storage.first_step = storage.last_step = static_cast<int64_t>(step);
+    int64_t free = end;
+    int64_t taken_to = 0;
+    for (const auto& [begin, stop] : TakenBeside(arena, parts, storage)) {
+      const int64_t from = std::max(begin, taken_to);
+      taken_to = std::max(taken_to, PaddedBytes(stop));
+      free -= std::max<int64_t>(taken_to - from, 0);
+    }
+    const int64_t bytes = std::min(wanted, free);
+    if (bytes > op.workspace_bytes) cramped.push_back({id, bytes});
+  }
+  return cramped;
+}
+
 int64_t PlaceWorkspacesOverParts(const Graph& graph, const Locations& locations, ArenaPlan& arena) {
   const Parts parts = PartsOf(graph, locations, arena);
   int64_t bytes = 0;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "converter/layout/arena_plan.hpp"
 
@@ -23,6 +24,18 @@ struct WorkspaceRoom {
 /// of workspaces that have grown.
 int64_t GrowWorkspaces(Graph& graph, const Locations& locations, ArenaPlan& arena,
                        const WorkspaceRoom& room = {});
+
+/// A workspace that would be larger if all that is free during its step lay side by side.
+struct CrampedWorkspace {
+  OpId op = kNone;
+  int64_t bytes = 0;  ///< that it would have
+};
+
+/// Returns these, in the order of the steps; of an arena alone.
+[[nodiscard]] std::vector<CrampedWorkspace> FindCrampedWorkspaces(const Graph& graph,
+                                                                  const Locations& locations,
+                                                                  const ArenaPlan& arena,
+                                                                  const WorkspaceRoom& room);
 
 /// Places each workspace, whose op starts with no others, as low as it fits beside what is placed,
 /// over parts. Returns how many bytes of the arena they need.

@@ -177,6 +177,37 @@ output %s
   CHECK(BytesOn(made, "b", "y", 0, 6400) == 0);
 }
 
+TEST_CASE("FindCrampedWorkspaces: what would be free if it lay side by side") {
+  Case made = InLeast(
+      "graph g\ninput %x: i8[1,64,10,10]\nconst %w: i8[64,64,1,1] = random(1)\n"
+      "const %m: f32[1] = [0.01]\n%y = quantized_conv(%x, %w, _, %m)\noutput %y\n");
+  const Graph& graph = made.located.graph;
+  const OpId id = made.arena.steps.front();
+  const int64_t least = BytesOf(graph, graph.op(id), /*least=*/true);
+  REQUIRE(least % kStorageAlignment == 0);
+  constexpr int64_t kGap = 640;
+  int64_t end = kGap;  // the tensors, then the workspace
+  for (const bool is_workspace : {false, true}) {
+    for (PlannedStorage& storage : made.arena.storages) {
+      if ((storage.workspace_of == id) != is_workspace) continue;
+      storage.offset = end;
+      end += storage.bytes;
+    }
+  }
+  made.arena.bytes = end;
+  const auto cramped = [&](const WorkspaceRoom& room) {
+    return FindCrampedWorkspaces(graph, made.located.locations, made.arena, room);
+  };
+  REQUIRE(cramped({}).size() == 1);
+  CHECK(cramped({}).front().op == id);
+  CHECK(cramped({}).front().bytes == kGap + least);
+  CHECK(cramped({end + kStorageAlignment}).front().bytes == kGap + least + kStorageAlignment);
+  const int64_t wanted = BytesOf(graph, graph.op(id), /*least=*/false);
+  CHECK(cramped({1 << 20}).front().bytes == wanted);
+  made.located.graph.MutableOp(id).workspace_bytes = wanted;
+  CHECK(cramped({1 << 20}).empty());
+}
+
 TEST_CASE("GrowWorkspaces: over parts, not where ops start together") {
   Case made = InLeast(std::string("graph g\ninput %x: i8[2,64,10,10]\n") + kHalves + "output %s\n");
   made.arena.groups = {{made.located.graph.tensor(made.located.Id("y0")).producer,

@@ -2,7 +2,6 @@
 // place, and in patches at a bounded price.
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -104,7 +103,7 @@ TEST_CASE("SRAM of models: where outputs may follow inputs, no plan within a lim
   }
 }
 
-TEST_CASE("SRAM of models: rows of the output are made in pairs, those before in more patches") {
+TEST_CASE("SRAM of models: the least arena within a bound on time, with room made in it") {
   const std::filesystem::path path =
       test::SharedPath("models/mlperf_resnet8_cifar10/resnet8_int8.tflite");
   if (path.empty()) return;
@@ -116,18 +115,29 @@ TEST_CASE("SRAM of models: rows of the output are made in pairs, those before in
   options.board.FindSpace("dtcm")->reserve_bytes = 0;
   const Result<Conversion> found = Convert(options);
   if (!found.ok()) FAIL(found.error().message);
-  CHECK(found->memory.arena_bytes <= 20'000);  // 20,736 without
-  const std::vector<SplitChain>& chains = found->chain_splits.chains;
-  CHECK(std::any_of(chains.begin(), chains.end(),
-                    [](const SplitChain& chain) { return chain.patching.steps > 1; }));
+  CHECK(found->memory.arena_bytes <= 19'500);  // 19,584 where storages keep their places
 }
 
-TEST_CASE("SRAM of models: what a shortcut reads is kept, where that is faster") {
+TEST_CASE("SRAM of models: a larger limit gives no slower plan") {
+  const std::filesystem::path path =
+      test::SharedPath("models/mlperf_resnet8_cifar10/resnet8_int8.tflite");
+  if (path.empty()) return;
+  int64_t smaller = INT64_MAX;
+  for (const int64_t bytes : {17'472, 20'400}) {  // 1.26 and 1.27 where only what is kept widens
+    CAPTURE(bytes);
+    const Result<Conversion> found = Convert(WithinSram(path, bytes));
+    if (!found.ok()) FAIL(found.error().message);
+    CHECK(found->time.after <= smaller);
+    smaller = found->time.after;
+  }
+}
+
+TEST_CASE("SRAM of models: shortcuts are kept and workspaces make room, where that is faster") {
   const std::filesystem::path path =
       test::SharedPath("models/mlperf_resnet8_cifar10/resnet8_int8.tflite");
   if (path.empty()) return;
   constexpr int64_t kTight = 17'472;
-  constexpr double kMostSlowdown = 1.45;  // 1.62 without
+  constexpr double kMostSlowdown = 1.3;  // 1.43 where workspaces do not make room for each other
   const auto within = [&](int64_t bytes) {
     Result<Conversion> found = Convert(WithinSram(path, bytes));
     if (!found.ok()) FAIL(found.error().message);
