@@ -105,6 +105,7 @@ constexpr KernelModel kModels[] = {
     {"cpu.unary.portable", Unary},
     {"cpu.unary.vector", Unary},
     {"cpu.binary.portable", Binary},
+    {"cpu.binary.vector", Binary},
     {"cpu.elementwise.", Elementwise},
     {"cpu.reduce.portable", Reduce},
     {"cpu.gather.portable", Gather},

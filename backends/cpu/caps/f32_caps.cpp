@@ -47,6 +47,31 @@ bool WeightsOutweighTiles(const OpCall& call) {
   return kTaps * pixels < int64_t{kWinogradCoefficients} * blocks.tiles + kReadingProducts;
 }
 
+/// Returns true where, row by row, a binary op's operands are passed in the same way for so few
+/// elements that starting a row costs more than its work.
+bool HasShortRows(const OpCall& call) {
+  constexpr int64_t kShortRow = 16;
+  const TensorView& z = call.Output();
+  const auto is_repeated = [&](int input, int axis) {
+    const TensorView& view = call.Input(input);
+    const int own = axis - (z.rank - view.rank);
+    return own < 0 || view.dims[own] == 1;
+  };
+  int64_t row = 1;
+  bool x_repeats = false;
+  bool y_repeats = false;
+  for (int axis = z.rank - 1; axis >= 0; --axis) {
+    if (z.dims[axis] == 1) continue;
+    const bool x = is_repeated(BinaryInput::kX, axis);
+    const bool y = is_repeated(BinaryInput::kY, axis);
+    if (row > 1 && (x != x_repeats || y != y_repeats)) return row < kShortRow;
+    x_repeats = x;
+    y_repeats = y;
+    row *= z.dims[axis];
+  }
+  return false;
+}
+
 /// Weights of other types are made panels by every kernel, and small ones stay in the caches.
 const char* PanelsRefusal(const TensorView& weights, int32_t outputs) {
   if (weights.dtype != DType::kF32) return "weights of fewer bits are unpacked by the next kernel";
@@ -211,6 +236,24 @@ const char* UnarySupports(const OpCall& call) {
 }
 
 const char* ElementwiseSupports(const OpCall& call) { return CommonRefusal(call); }
+
+const char* BinarySupports(const OpCall& call) {
+  if (const char* reason = CommonRefusal(call)) return reason;
+  const auto& attributes = call.AttributesAs<BinaryAttributes>();
+  switch (attributes.function) {
+    case BinaryFunction::kAdd:
+    case BinaryFunction::kSub:
+    case BinaryFunction::kMul:
+    case BinaryFunction::kDiv:
+    case BinaryFunction::kMax:
+    case BinaryFunction::kMin:
+      break;
+    default:
+      return "the vector binary has no formula of this function";
+  }
+  if (HasShortRows(call) || HasVectorForm(attributes.activation.function)) return nullptr;
+  return "portable code is as fast for rows of this length";
+}
 
 const char* LrnSupports(const OpCall& call) {
   if (const char* reason = CommonRefusal(call)) return reason;

@@ -65,6 +65,7 @@ inline constexpr int kShortColumns = 64;
 [[nodiscard]] bool HasVectorForm(UnaryFunction function);
 [[nodiscard]] const char* UnarySupports(const OpCall& call);
 [[nodiscard]] const char* ElementwiseSupports(const OpCall& call);
+[[nodiscard]] const char* BinarySupports(const OpCall& call);
 /// Accepts windows of at most kMostLrnWindow of at most kMostLrnDepth channels of an image tensor.
 [[nodiscard]] const char* LrnSupports(const OpCall& call);
 

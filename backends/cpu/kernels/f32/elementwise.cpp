@@ -55,13 +55,16 @@ class Elementwise {
   }
 
  private:
-  /// Rows of x and y that follow each other in memory stay as they are, however short.
-  static LoopNest<kOperands> Loops(const OpCall& op) {
+  /// Rows of x and y that follow each other in memory stay as they are, however short, and others
+  /// that are not shorter than half a register.
+  [[gnu::noinline]] static LoopNest<kOperands> Loops(const OpCall& op) {
+    constexpr int32_t kHalfRegister = 8;
     LoopNest<kOperands> nest = portable::StepLoops<kOperands>(op);
     const int row = nest.rank - 1;
     for (int i = 0; i < 2; ++i) {
       const bool is_dense =
-          row > 0 && nest.strides[i][row] == 1 && nest.strides[i][row - 1] == nest.dims[row];
+          row > 0 && nest.strides[i][row] == 1 &&
+          (nest.strides[i][row - 1] == nest.dims[row] || nest.dims[row] >= kHalfRegister);
       if (is_dense) continue;
       nest.LengthenRows();
       break;
@@ -134,7 +137,12 @@ class Elementwise {
     const int input = attributes_.InputOf(step);
     if (input != 0) {
       Join(step, values, RowsOf(tile, input), call);
-      if (!is_clamp) ActivateRows(activation, result, result, to, rows, columns);
+      if (is_clamp) return;
+      if (HasVectorForm(activation.function)) {
+        VectorFunction(activation, result, result, to, rows, columns);
+      } else {
+        ActivateRows(activation, result, result, to, rows, columns);
+      }
     } else if (is_clamp) {
       call.x = values.at;
       call.x_step = values.step;
@@ -244,7 +252,7 @@ class Elementwise {
     }
   }
 
-  /// The formulas of the portable unary op, and of a binary op's activation.
+  /// The formulas of the portable unary op.
   static void ActivateRows(const Activation& activation, const TileRows& values,
                            const TileRows& result, float* to, int rows, int columns) {
     for (int row = 0; row < rows; ++row) {

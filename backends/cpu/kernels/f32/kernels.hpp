@@ -66,6 +66,7 @@ Status UnaryRun(const KernelCall& call);
 
 /// Computes several such functions, and functions of two elements, on operands of any strides.
 Status ElementwiseRun(const KernelCall& call);
+Status BinaryRun(const KernelCall& call);
 
 Status LrnCheck(const KernelSetup& setup);
 Status LrnRun(const KernelCall& call);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 #include "converter/import/onnx/ops/ops.hpp"
 #include "converter/ir/elements.hpp"
@@ -187,11 +188,32 @@ Status LowerSplit(Lowering& node) {
   return {};
 }
 
+/// The one place along an axis of `size` that a constant says, or nothing.
+Result<std::optional<int64_t>> OnePlace(Lowering& node, TensorId indices, int32_t size) {
+  const Tensor& tensor = node.graph().tensor(indices);
+  if (!tensor.IsConstant() || tensor.shape.Elements() != 1) return std::optional<int64_t>();
+  TENON_ASSIGN_OR_RETURN(const Ints place, node.ConstantInts(indices));
+  const int64_t index = place[0] < 0 ? place[0] + size : place[0];
+  if (index < 0 || index >= size) return std::optional<int64_t>();
+  return std::optional<int64_t>(index);
+}
+
+// What one known index takes is a slice, which may stay where it is.
 Status LowerGather(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
   TENON_ASSIGN_OR_RETURN(const TensorId indices, node.Input(1));
   GatherAttributes attributes;
-  TENON_ASSIGN_OR_RETURN(attributes.axis, node.Axis(node.Int("axis", 0), node.ShapeOf(x).rank));
+  const Shape shape = node.ShapeOf(x);
+  TENON_ASSIGN_OR_RETURN(attributes.axis, node.Axis(node.Int("axis", 0), shape.rank));
+  TENON_ASSIGN_OR_RETURN(const auto place, OnePlace(node, indices, shape[attributes.axis]));
+  const int32_t rank = node.ShapeOf(indices).rank;
+  if (place.has_value() && rank <= 1) {
+    TENON_ASSIGN_OR_RETURN(const TensorId part,
+                           node.Slice(x, SliceAlong(shape, attributes.axis, *place, 1)));
+    Ints dims = DimsOf(node.ShapeOf(part));
+    if (rank == 0) dims.erase(dims.begin() + attributes.axis);
+    return node.Reshape(part, dims, 0).status();
+  }
   return node.Emit(OpKind::kGather, {x, indices}, Attributes(attributes), 0).status();
 }
 

@@ -40,13 +40,16 @@ inline ElementwiseAttributes RandomSteps(Generator& random,
   return attributes;
 }
 
-/// x after all steps, each by a kernel of its own: `unary` and `binary`.
+/// x after all steps, each by a kernel of its own: `unary` and `binary`, which leaves its
+/// activation to `unary` where this has a formula of its own.
 inline std::vector<float> ByPieces(const ElementwiseAttributes& attributes, Tensor value,
                                    const std::vector<Tensor>& operands, const KernelEntry& unary,
-                                   const KernelEntry& binary) {
+                                   const KernelEntry& binary, bool activates_apart = false) {
   for (int step = 0; step < attributes.steps; ++step) {
     const int32_t operand = attributes.operands[step];
     const Activation activation = attributes.ActivationOf(step);
+    const bool is_apart =
+        activates_apart && operand != 0 && activation.function != UnaryFunction::kIdentity;
     OpFixture op(operand == 0 ? unary : binary);
     const Tensor result(DType::kF32, value.dims(), value.strides());
     const auto other = [&] { return operands[static_cast<size_t>(attributes.InputOf(step) - 1)]; };
@@ -57,9 +60,16 @@ inline std::vector<float> ByPieces(const ElementwiseAttributes& attributes, Tens
     if (operand == 0) {
       REQUIRE(op.Run(UnaryAttributes{activation.function, activation.a, activation.b}).ok());
     } else {
-      REQUIRE(op.Run(BinaryAttributes{attributes.functions[step], activation}).ok());
+      const Activation fused = is_apart ? Activation() : activation;
+      REQUIRE(op.Run(BinaryAttributes{attributes.functions[step], fused}).ok());
     }
     value = result;
+    if (!is_apart) continue;
+    OpFixture function(unary);
+    function.AddInput(value);
+    value = Tensor(DType::kF32, result.dims(), result.strides());
+    function.AddOutput(value);
+    REQUIRE(function.Run(UnaryAttributes{activation.function, activation.a, activation.b}).ok());
   }
   return value.Values<float>();
 }

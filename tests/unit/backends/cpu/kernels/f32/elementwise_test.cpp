@@ -88,7 +88,8 @@ TEST_CASE("Vector elementwise: the vector unary's bits of the functions that hav
       operands.x = Tensor::From(DType::kF32, operands.x.dims(), operands.x.Values<float>());
       CHECK(SameBits(RunSteps(attributes, operands, Layout::kRowMajor, 1),
                      ByPieces(attributes, operands.x, operands.others,
-                              FindKernel("cpu.unary.vector"), PortableBinary())));
+                              FindKernel("cpu.unary.vector"), PortableBinary(),
+                              /*activates_apart=*/true)));
     }
   });
 }

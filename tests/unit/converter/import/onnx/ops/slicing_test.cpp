@@ -166,6 +166,27 @@ output %y
 )");
 }
 
+TEST_CASE("Gather: one known index is a slice, whose axis goes if the index has none") {
+  const auto model = ModelBuilder(13)
+                         .Input("x", {2, 3, 4})
+                         .ScalarInt("i", -1)
+                         .Ints("j", {1})
+                         .Node("Gather", {"x", "i"}, {"y"})
+                         .Set("axis", 1)
+                         .Node("Gather", {"x", "j"}, {"z"})
+                         .Set("axis", 2)
+                         .Output("y")
+                         .Output("z");
+
+  CHECK(model.Text() == R"(input %x: f32[2,3,4]
+%n/slice: f32[2,1,4] = slice(%x) {begins=[0,2,0], sizes=[2,1,4], steps=[1,1,1]}
+%y: f32[2,4] = reshape(%n/slice) {dims=[2,4]} "n"
+%n/slice_2: f32[2,3,1] = slice(%x) {begins=[0,0,1], sizes=[2,3,1], steps=[1,1,1]}
+output %y
+output %n/slice_2 as "z"
+)");
+}
+
 TEST_CASE("Concat: joins along its axis") {
   const auto model = ModelBuilder(13)
                          .Input("x", {2, 3})

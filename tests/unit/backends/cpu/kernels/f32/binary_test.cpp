@@ -1,0 +1,121 @@
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "tests/unit/backends/cpu/kernels/f32/f32_fixture.hpp"
+#include "tests/unit/backends/cpu/kernels/steps_testing.hpp"
+
+namespace tenon::cpu::testing {
+namespace {
+
+constexpr BinaryFunction kFunctions[] = {BinaryFunction::kAdd, BinaryFunction::kSub,
+                                         BinaryFunction::kMul, BinaryFunction::kDiv,
+                                         BinaryFunction::kMax, BinaryFunction::kMin};
+
+struct Operands {
+  Tensor x;
+  Tensor y;
+};
+
+std::vector<float> Run(const KernelEntry& kernel, const BinaryAttributes& attributes,
+                       const Operands& operands, const std::vector<int32_t>& dims, Layout layout,
+                       int threads) {
+  OpFixture op(kernel);
+  op.AddInput(operands.x);
+  op.AddInput(operands.y);
+  const Tensor z = op.AddOutput(Tensor(DType::kF32, dims, layout));
+  REQUIRE(op.Run(attributes, threads).ok());
+  CHECK(z.GapsIntact());
+  return z.Values<float>();
+}
+
+std::vector<float> Portable(const BinaryAttributes& attributes, const Operands& operands,
+                            const std::vector<int32_t>& dims) {
+  return Run(PortableKernels()[static_cast<size_t>(OpKind::kBinary)], attributes, operands, dims,
+             Layout::kRowMajor, 1);
+}
+
+std::vector<float> Vector(const BinaryAttributes& attributes, const Operands& operands,
+                          const std::vector<int32_t>& dims, Layout layout, int threads) {
+  return Run(FindKernel("cpu.binary.vector"), attributes, operands, dims, layout, threads);
+}
+
+/// The dims with some of them 1, so that a tensor of these broadcasts.
+std::vector<int32_t> Broadcasting(std::vector<int32_t> dims, uint32_t ones) {
+  for (size_t k = 0; k < dims.size(); ++k) {
+    if ((ones >> k & 1U) != 0) dims[k] = 1;
+  }
+  return dims;
+}
+
+}  // namespace
+
+TEST_CASE("Vector binary: the portable kernel's bits for any dimensions that either side repeats") {
+  ForEachInstructionSet([] {
+    Generator random(1);
+    int cases = 0;
+    for (uint32_t of_x = 0; of_x < 16; ++of_x) {
+      for (uint32_t of_y = 0; of_y < 16; ++of_y) {
+        // Each dimension is of one of them at least; where all are passed alike, rows are long.
+        if ((of_x & of_y) != 0 || of_x + of_y == 0 || of_x == 15 || of_y == 15) continue;
+        CAPTURE(of_x);
+        CAPTURE(of_y);
+        // Rows of less than 16 elements; longer ones are left to the portable kernel.
+        const std::vector<int32_t> dims = {Pick(random, 2, 400), 2, 2, Pick(random, 2, 3)};
+        const auto layout = [&] { return kAllLayouts[Pick(random, 0, 4)]; };
+        const Operands operands = {Random(Broadcasting(dims, of_x), layout(), random, -2.0F, 2.0F),
+                                   Random(Broadcasting(dims, of_y), layout(), random, -2.0F, 2.0F)};
+        BinaryAttributes attributes;
+        attributes.function = kFunctions[cases % 6];
+        attributes.activation.function = UnaryFunction::kRelu;
+        OpFixture probe(FindKernel("cpu.binary.vector"));
+        const std::vector<float> expected = Portable(attributes, operands, dims);
+        CHECK(SameBits(Vector(attributes, operands, dims, layout(), cases % 3 + 1), expected));
+        ++cases;
+      }
+    }
+    CHECK(cases > 40);
+  });
+}
+
+TEST_CASE("Vector binary: the vector unary's bits of its activation, on any number of threads") {
+  ForEachInstructionSet([] {
+    Generator random(2);
+    for (const UnaryFunction function :
+         {UnaryFunction::kExp, UnaryFunction::kSigmoid, UnaryFunction::kGelu}) {
+      for (const std::vector<int32_t>& dims : std::vector<std::vector<int32_t>>{
+               {1}, {7, 5}, {64, 6, 8}, {3, 5000}, {41, 43, 30}, {2, 9, 5, 7}}) {
+        std::vector<int32_t> column = dims;
+        column.back() = 1;
+        for (const std::vector<int32_t>& other :
+             {dims, column, std::vector<int32_t>{dims.back()}, std::vector<int32_t>{1}}) {
+          const Operands operands = {Random(other, Layout::kRowMajor, random, -2.0F, 2.0F),
+                                     Random(dims, Layout::kRowMajor, random, -2.0F, 2.0F)};
+          BinaryAttributes attributes;
+          attributes.function = BinaryFunction::kSub;
+          const std::vector<float> difference = Portable(attributes, operands, dims);
+          OpFixture unary(FindKernel("cpu.unary.vector"));
+          unary.AddInput(Tensor::From(DType::kF32, dims, difference));
+          const Tensor expected = unary.AddOutput(Tensor(DType::kF32, dims, Layout::kRowMajor));
+          REQUIRE(unary.Run(UnaryAttributes{function}).ok());
+          attributes.activation.function = function;
+          for (const int threads : {1, 2, 3}) {
+            CHECK(SameBits(Vector(attributes, operands, dims, Layout::kRowMajor, threads),
+                           expected.Values<float>()));
+          }
+        }
+      }
+    }
+  });
+}
+
+TEST_CASE("Vector binary: long rows without a function are left to the portable kernel") {
+  Generator random(3);
+  OpFixture op(FindKernel("cpu.binary.vector"));
+  op.AddInput(Random({4, 64}, Layout::kRowMajor, random));
+  op.AddInput(Random({4, 64}, Layout::kRowMajor, random));
+  op.AddOutput(Tensor(DType::kF32, {4, 64}, Layout::kRowMajor));
+  CHECK(!op.Run(BinaryAttributes{}).ok());
+}
+
+}  // namespace tenon::cpu::testing
