@@ -251,6 +251,58 @@ template <int kPixels, int kVectors>
   return doubtful;
 }
 
+/// Stores the first `channels` of a pixel's words, which stand quarter by quarter of each vector.
+template <int kVectors>
+[[gnu::always_inline]] inline void StorePixelWords(const __m512i (&words)[kVectors], int channels,
+                                                   uint8_t* y) {
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) {
+    const __m128i quarters[4] = {
+        _mm512_castsi512_si128(words[v]), _mm512_extracti32x4_epi32(words[v], 1),
+        _mm512_extracti32x4_epi32(words[v], 2), _mm512_extracti32x4_epi32(words[v], 3)};
+#pragma GCC unroll 4
+    for (int quarter = 0; quarter < 4; ++quarter) {
+      const int first = quarter * kNeighbours * kVectors + v * kNeighbours;
+      uint8_t* const to = y + int64_t{first} * 4;
+      if (channels >= first + kNeighbours) {
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(to), quarters[quarter]);
+      } else if (channels > first) {
+        const auto mask = static_cast<__mmask8>((1U << (channels - first)) - 1U);
+        _mm_mask_storeu_epi32(to, mask, quarters[quarter]);
+      }
+    }
+  }
+}
+
+/// Stores the sums of a tile, or their products with the factors as floats.
+template <int kPixels, int kVectors>
+[[gnu::always_inline]] inline void StoreWords(Tile<kPixels, kVectors>& tile, const GemmCall& call,
+                                              uint8_t* y) {
+  if (call.epilogue->kind == EpilogueKind::kFloats) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+      const __m512 factor = _mm512_load_ps(call.group->factor + v * kLanes);
+#pragma GCC unroll 16
+      for (int i = 0; i < kPixels; ++i) {
+        const __m512 product = _mm512_mul_ps(_mm512_cvtepi32_ps(tile.sums[i][v]), factor);
+        tile.sums[i][v] = _mm512_castps_si512(product);
+      }
+    }
+  }
+  const int channels = call.group->channels;
+  if (channels == kVectors * kLanes) {
+#pragma GCC unroll 16
+    for (int i = 0; i < kPixels; ++i) {
+      StorePixelWords<kVectors>(tile.sums[i], kVectors * kLanes, y + i * call.y_step);
+    }
+    return;
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < kPixels; ++i) {
+    StorePixelWords<kVectors>(tile.sums[i], channels, y + i * call.y_step);
+  }
+}
+
 /// Stores the sums of a tile to memory, and then makes outputs of them one by one.
 template <int kPixels, int kVectors>
 [[gnu::noinline]] void RunExactTile(const GemmCall& call, const uint8_t* x, uint8_t* y) {
@@ -300,10 +352,9 @@ template <int kPixels, int kVectors>
 void RunTile(const GemmCall& call, const uint8_t* x, uint8_t* y) {
   if constexpr (kPixels <= kTilePixels[kVectors]) {
     const EpilogueKind kind = call.epilogue->kind;
-    if (kind != EpilogueKind::kHalfEven && kind != EpilogueKind::kFixedPoint) {
-      return RunExactTile<kPixels, kVectors>(call, x, y);
-    }
-    if (!call.group->is_tame) {
+    if (kind == EpilogueKind::kExact) return RunExactTile<kPixels, kVectors>(call, x, y);
+    const bool are_words = kind == EpilogueKind::kSums || kind == EpilogueKind::kFloats;
+    if (!are_words && !call.group->is_tame) {
       for (int i = 0; i < kPixels; ++i) {
         RunWidePixel<kVectors>(call, x + i * call.x_step, y + i * call.y_step);
       }
@@ -312,6 +363,7 @@ void RunTile(const GemmCall& call, const uint8_t* x, uint8_t* y) {
     Tile<kPixels, kVectors> tile;
     tile.Start(call.group->bias);
     tile.AddTaps(call, x);
+    if (are_words) return StoreWords<kPixels, kVectors>(tile, call, y);
     if (kind == EpilogueKind::kHalfEven)
       return RequantizeHalfEven<kPixels, kVectors>(tile, call, y);
     uint32_t doubtful = RequantizeFixedPoint<kPixels, kVectors>(tile, call, y);
