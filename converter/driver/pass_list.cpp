@@ -81,6 +81,8 @@ const std::vector<ListedPass>& ListOfPasses() {
 
       {kStore, kAlways, "fold-input-formats", FoldInputFormats,
        "needs fused ops, and weights that are still f32 to scale"},
+      {kStore, kFusing, "trim-kernels", TrimKernels,
+       "needs fused convolutions, and leaves fewer weights to store"},
       {kStore, kQuantizedFusing, "remove-constant-channels", RemoveConstantChannels,
        "needs zero points apart from biases, and leaves fewer weights to store"},
       {kStore, kQuantizedFusing, "repeat-channels", RepeatChannels,

@@ -62,6 +62,14 @@ namespace tenon::converter {
 //             declined.
 [[nodiscard]] Status FoldPad(Graph& graph, PassContext& context);
 
+// Takes from convolutions the outer rows and columns of taps that read padding alone: of a 3x3
+// kernel on an image of 1x1, or one dilated further than its image is wide, the one in the middle
+// stays.
+//
+// Requires:   constant weights that are not laid out yet.
+// Guarantees: outputs are the same, but where such a weight is infinite or no number.
+[[nodiscard]] Status TrimKernels(Graph& graph, PassContext& context);
+
 // Folds multiplication, division, addition and subtraction by a constant per output channel (or by
 // one number) into the weights and bias of the conv or matmul before it:
 //   y = g (w x + b) + h   ->   w'[m] = g[m] w[m];  b'[m] = g[m] b[m] + h[m].
