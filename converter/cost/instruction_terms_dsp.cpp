@@ -330,9 +330,13 @@ bool DspBinary(const Context& context) {
   const auto& a = call.AttributesAs<QuantizedBinaryAttributes>();
   if (a.output.rounding == Rounding::kHalfEven) {
     context.terms.model += " half_even";
-    context.Add("tables", context.facts.workspace_bytes >= cpu::dsp::kBinaryTableBytes ? 1 : 0);
     context.Add("elements", call.Output().Elements());
-    return context.facts.workspace_bytes >= cpu::dsp::kBinaryTableBytes;
+    if (context.facts.workspace_bytes >= cpu::dsp::kBinaryTableBytes) {
+      context.Add("tables", 1);
+      return true;
+    }
+    context.terms.model += " values";
+    return call.Input(0).dtype == DType::kI8 && call.Input(1).dtype == DType::kI8;
   }
   if (!IsWhole(a.output) || a.function != BinaryFunction::kAdd) return false;
   for (const QuantizedScale* scale : {&a.x_scale, &a.y_scale, &a.output_scale}) {

@@ -226,6 +226,21 @@ TEST_CASE("Instructions: over its input, Winograd's tiles are counted one by one
   CHECK(AmountsOf(*less) == AmountsOf(*direct));
 }
 
+TEST_CASE("Instructions: sums rounded half to even are known with tables and without") {
+  for (const size_t workspace : {0, 2048}) {
+    KernelCallFacts facts;
+    facts.workspace_bytes = workspace;
+    const auto terms = TermsOf(
+        "graph g\ninput %a: i8[40]\ninput %b: i8[40]\n%y: i8[40] = quantized_binary(%a, %b) "
+        "{function=add, rounding=half_even, to=i8} @cpu/cpu.quantized_binary.dsp\noutput %y\n",
+        facts);
+    REQUIRE(terms);
+    const std::string suffix = workspace == 0 ? " values" : "";
+    CHECK(terms->model == "cpu.quantized_binary.dsp half_even" + suffix);
+    CHECK(AmountsOf(*terms).at("elements") == 40);
+  }
+}
+
 TEST_CASE("Instructions: what is no plan has no bound") {
   CHECK_FALSE(BoundInstructions(std::vector<uint8_t>(64)));
 }
