@@ -74,6 +74,27 @@ void AddBinary(std::vector<SweepNetwork>& networks) {
   }
 }
 
+/// Short rows, where operands are a column and a row, as in state-space models.
+void AddShortRows(std::vector<SweepNetwork>& networks) {
+  for (const auto& dims :
+       std::vector<std::vector<int32_t>>{{64, 8}, {16, 128, 8}, {64, 64, 4}, {256, 16, 12}}) {
+    SweepBuilder builder(NameOf("binary", "short", dims), 120);
+    const std::vector<int32_t> column = Broadcast(dims, 1);
+    for (const int kind : {0, 1, 2}) {
+      for (const bool is_column : {false, true}) {
+        const TensorId x = builder.Input(is_column ? column : dims);
+        const TensorId y = builder.Input(Broadcast(dims, kind));
+        BinaryAttributes binary;
+        binary.function = BinaryFunction::kMul;
+        builder.Add(OpKind::kBinary, {x, y}, Attributes(binary), x);
+        binary.activation.function = UnaryFunction::kTanh;
+        builder.Add(OpKind::kBinary, {x, y}, Attributes(binary), x);
+      }
+    }
+    networks.push_back(builder.Finish());
+  }
+}
+
 /// Returns steps as they come in networks: a scale and a shift, and what a function makes of them.
 ElementwiseAttributes StepsOf(int steps, UnaryFunction activation) {
   ElementwiseAttributes attributes;
@@ -304,6 +325,7 @@ void AddLookUps(std::vector<SweepNetwork>& networks) {
 void AddRowNetworks(std::vector<SweepNetwork>& networks) {
   AddUnary(networks);
   AddBinary(networks);
+  AddShortRows(networks);
   AddElementwise(networks);
   AddReductions(networks);
   AddSoftmax(networks);
