@@ -61,9 +61,11 @@ bool EndsInRegisters(const Op& op) {
 }
 
 /// Returns the share of a register tile's columns that are outputs: the CPU's vector kernels
-/// compute groups of 16 channels, and fewer take as long.
+/// compute groups of 16 channels, and fewer take as long. The kernel of few outputs counts its own
+/// products.
 double ShareOfColumns(const Graph& graph, const Op& op) {
   if (!HasRegisterTiles(op)) return 1.0;
+  if (std::string_view(CpuCapsOf(op)->id) == "cpu.conv.vector_narrow") return 1.0;
   constexpr int64_t kColumns = 16;
   const bool convolution = TraitsOf(op.kind).convolution;
   const Shape& y = graph.tensor(op.outputs[0]).shape;

@@ -75,6 +75,7 @@ constexpr KernelModel kModels[] = {
     {"cpu.conv.vector", TileConv},
     {"cpu.conv.vector_panels", TileConv},
     {"cpu.conv.vector_first", FirstConv},
+    {"cpu.conv.vector_narrow", NarrowConv},
     {"cpu.conv.vector_winograd", Winograd},
     {"cpu.conv.vector_depthwise", Depthwise},
     {"cpu.conv.onednn", LibraryGemm},

@@ -1,4 +1,4 @@
-// Models depthwise convolutions, pools, and functions along one dimension, with channels in lanes
+// Models convolutions without register tiles, pools, and functions along one dimension
 // (backends/cpu/kernels/f32).
 #include <algorithm>
 
@@ -48,6 +48,26 @@ void Depthwise(const Context& context) {
   terms.Add("column_vectors", columns * vectors);
   terms.Add("product_vectors", pixels * taps * vectors);
   terms.Add("output_vectors", pixels * vectors);
+  AddActivation(context, attributes.activation);
+  AddActivationTraffic(context);
+}
+
+void NarrowConv(const Context& context) {
+  const OpCall& call = context.call();
+  const auto& attributes = call.AttributesAs<ConvAttributes>();
+  const TensorView& w = call.Input(GemmInput::kWeights);
+  const TensorView& y = call.Output();
+  const auto rows = static_cast<double>(int64_t{y.dims[0]} * y.dims[2]);
+  const double pixels = rows * static_cast<double>(y.dims[3]);
+  const int64_t segments = attributes.dilations[1] == 1 ? w.dims[2] : ConvTaps(call);
+  const int64_t length = w.dims[1] * ConvTaps(call) / segments;
+  const int64_t vectors = segments * CeilDiv<int64_t>(length, context.machine.vector_lanes);
+  CostTerms& terms = context.terms;
+  terms.Add("rows", rows);
+  terms.Add("sums", static_cast<double>(y.Elements()));
+  terms.Add("segments", pixels * static_cast<double>(segments));
+  terms.Add("input_vectors", pixels * static_cast<double>(vectors));
+  terms.Add("product_vectors", pixels * static_cast<double>(vectors * y.dims[1]));
   AddActivation(context, attributes.activation);
   AddActivationTraffic(context);
 }

@@ -138,9 +138,9 @@ Subject HalfOfParents(const ConvShape& shape) {
 void RegisterConvs() {
   // Those that refuse a shape say so.
   const std::vector<std::string> kernels = {"cpu.conv.vector_depthwise", "cpu.conv.vector_winograd",
-                                            "cpu.conv.vector_first",     "cpu.conv.vector",
-                                            "cpu.conv.vector_panels",    "cpu.conv.onednn",
-                                            "cpu.conv.portable"};
+                                            "cpu.conv.vector_narrow",    "cpu.conv.vector_first",
+                                            "cpu.conv.vector",           "cpu.conv.vector_panels",
+                                            "cpu.conv.onednn",           "cpu.conv.portable"};
   for (const ConvShape& shape : {
            ConvShape{"first_3x3s2_3-32@224", 3, 32, 224, 3, 2, 1},
            ConvShape{"first_7x7s2_3-64@224", 3, 64, 224, 7, 2, 1},
@@ -152,6 +152,8 @@ void RegisterConvs() {
            ConvShape{"3x3_160-320@14", 160, 320, 14, 3, 1, 1},
            ConvShape{"3x3s2_64-128@56", 64, 128, 56, 3, 2, 1},
            ConvShape{"first_5x5_1-8@28", 1, 8, 28, 5, 1, 1},
+           ConvShape{"last_3x3_64-1@112", 64, 1, 112, 3, 1, 1},
+           ConvShape{"last_3x3_16-4@112", 16, 4, 112, 3, 1, 1},
            ConvShape{"depthwise_144@56", 144, 144, 56, 3, 1, 144},
            ConvShape{"depthwise_384@14", 384, 384, 14, 3, 1, 384},
            ConvShape{"groups32_128-128@28", 128, 128, 28, 3, 1, 32},
@@ -162,11 +164,12 @@ void RegisterConvs() {
   for (const ConvShape& shape : {
            ConvShape{"1x1_24-144@56", 24, 144, 56, 1, 1, 1},
            ConvShape{"1x1_144-24@56", 144, 24, 56, 1, 1, 1},
+           ConvShape{"last_1x1_64-3@56", 64, 3, 56, 1, 1, 1},
            ConvShape{"1x1_64-384@14", 64, 384, 14, 1, 1, 1},
            ConvShape{"1x1_320-1280@7", 320, 1280, 7, 1, 1, 1},
        }) {
-    RegisterAll({"cpu.conv.vector", "cpu.conv.vector_panels", "cpu.conv.onednn",
-                 "cpu.conv.onednn_matmul", "cpu.conv.portable"},
+    RegisterAll({"cpu.conv.vector_narrow", "cpu.conv.vector", "cpu.conv.vector_panels",
+                 "cpu.conv.onednn", "cpu.conv.onednn_matmul", "cpu.conv.portable"},
                 ConvSubject(shape, Layout::kChannelsLast, false));
     RegisterAll({"cpu.conv.onednn_matmul"}, HalfOfParents(shape));
     Subject residual = ConvSubject(shape, Layout::kChannelsLast, true);

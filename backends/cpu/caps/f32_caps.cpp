@@ -116,6 +116,33 @@ const char* FirstConvSupports(const OpCall& call) {
   return nullptr;
 }
 
+const char* NarrowConvSupports(const OpCall& call) {
+  if (const char* reason = ConvRefusal(call)) return reason;
+  if (call.AttributesAs<ConvAttributes>().group != 1 ||
+      call.Output().dims[1] > kMostNarrowOutputs) {
+    return "for the few outputs of a last layer only";
+  }
+  // Of register tiles, of 8 or 16 outputs, one output takes as long as so many products.
+  constexpr int64_t kOfTap = 10;
+  constexpr int64_t kOfPixel = 200;
+  const TensorView& w = call.Input(GemmInput::kWeights);
+  if (NarrowConvProducts(call) > kOfPixel + kOfTap * w.dims[1] * ConvTaps(call)) {
+    return "windows so small that adding up lanes takes longer than empty lanes";
+  }
+  return nullptr;
+}
+
+int64_t NarrowConvProducts(const OpCall& call) {
+  constexpr int64_t kLanes = 16;
+  constexpr int64_t kOfVector = 17;
+  constexpr int64_t kOfSum = 40;
+  const TensorView& w = call.Input(GemmInput::kWeights);
+  const int64_t rows =
+      call.AttributesAs<ConvAttributes>().dilations[1] == 1 ? w.dims[2] : ConvTaps(call);
+  const int64_t vectors = rows * CeilDiv(w.dims[1] * ConvTaps(call) / rows, kLanes);
+  return w.dims[0] * (kOfSum + kOfVector * vectors);
+}
+
 int64_t PaddedRow(const OpCall& conv) {
   const auto& attributes = conv.AttributesAs<ConvAttributes>();
   return int64_t{conv.Output().dims[3] - 1} * attributes.strides[1] +

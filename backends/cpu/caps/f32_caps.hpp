@@ -45,6 +45,11 @@ inline constexpr int kShortColumns = 64;
 [[nodiscard]] const char* ConvPanelsSupports(const OpCall& call);
 /// Accepts few input channels, which may have any layout and be bytes.
 [[nodiscard]] const char* FirstConvSupports(const OpCall& call);
+/// Accepts few outputs of a window of enough floats.
+[[nodiscard]] const char* NarrowConvSupports(const OpCall& call);
+/// Returns what the outputs of a pixel take there, in products of full registers: fitted to 60
+/// shapes on Zen 4, AVX-512 and AVX2, whose sums and lanes take equally long.
+[[nodiscard]] int64_t NarrowConvProducts(const OpCall& call);
 [[nodiscard]] const char* DepthwiseSupports(const OpCall& call);
 /// Accepts 3x3 with stride 1 where the time saved exceeds that of the transforms.
 [[nodiscard]] const char* WinogradSupports(const OpCall& call);
@@ -111,6 +116,7 @@ void MatMulPackingKey(const OpCall& call, PackingKey* key);
 /// Is KernelCaps::packed_bytes: the most over all instruction sets.
 [[nodiscard]] size_t ConvPackedBytes(const OpCall& call);  ///< first layers too
 [[nodiscard]] size_t ConvPanelsBytes(const OpCall& call);
+[[nodiscard]] size_t NarrowConvPackedBytes(const OpCall& call);
 [[nodiscard]] size_t DepthwisePackedBytes(const OpCall& call);
 [[nodiscard]] size_t WinogradPackedBytes(const OpCall& call);
 [[nodiscard]] size_t MatMulPackedBytes(const OpCall& call);

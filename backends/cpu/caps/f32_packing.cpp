@@ -77,6 +77,11 @@ size_t WinogradPackedBytes(const OpCall& call) {
   return GroupedBytes(1, w.dims[0], w.dims[1], kWinogradCoefficients, false);
 }
 
+size_t NarrowConvPackedBytes(const OpCall& call) {
+  return static_cast<size_t>(kLine + FloatBytes(call.Input(GemmInput::kWeights).Elements()) +
+                             FloatBytes(kNarrowBias));
+}
+
 size_t DepthwisePackedBytes(const OpCall& call) {
   const TensorView& w = call.Input(GemmInput::kWeights);
   const int64_t channels = RoundUp<int64_t>(w.dims[0], kChannelBlock);

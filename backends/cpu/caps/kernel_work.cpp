@@ -57,6 +57,11 @@ int64_t DepthwiseProducts(const OpCall& call, bool /*wide_bytes*/) {
          RowsInside(call);
 }
 
+int64_t NarrowProducts(const OpCall& call, bool /*wide_bytes*/) {
+  const TensorView& y = call.Output();
+  return int64_t{y.dims[0]} * y.dims[2] * y.dims[3] * f32::NarrowConvProducts(call);
+}
+
 /// Outputs are counted as the board's rate counts them, without the padding of their channels.
 int64_t QuantizedWinogradProducts(const OpCall& call, bool /*wide_bytes*/) {
   const int64_t outputs = call.Output().dims[1];
@@ -170,6 +175,7 @@ struct Row {
 constexpr Row kProducts[] = {
     {"cpu.conv.vector_winograd", WinogradProducts},
     {"cpu.conv.vector_depthwise", DepthwiseProducts},
+    {"cpu.conv.vector_narrow", NarrowProducts},
     {"cpu.quantized_conv.vector_winograd", QuantizedWinogradProducts},
     {"cpu.quantized_conv.bytes_depthwise", QuantizedDepthwiseProducts},
 };

@@ -37,6 +37,11 @@ constexpr int64_t kPanelBytes = 128 * 1024;
 /// Is the most adjacent pixels of one output row that one call of a depthwise convolution computes.
 constexpr int kMostDepthwisePixels = 4;
 
+/// Are the most outputs of a convolution whose sums run along the depth, and how many floats their
+/// bias is repeated to: those of the most sums that are added up together.
+constexpr int kMostNarrowOutputs = 6;
+constexpr int kNarrowBias = 16;
+
 /// Rows of a softmax of at most this many elements are short: several are computed at once.
 constexpr int kShortRow = 32;
 

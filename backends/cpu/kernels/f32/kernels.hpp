@@ -27,6 +27,12 @@ Status MatMulPanelsLoad(const KernelSetup& setup, void** shared);
 Status FirstConvCheck(const KernelSetup& setup);
 Status FirstConvRun(const KernelCall& call);
 
+/// These compute few outputs.
+Status NarrowConvCheck(const KernelSetup& setup);
+Status NarrowConvLoad(const KernelSetup& setup, void** shared);
+Status NarrowConvRun(const KernelCall& call);
+size_t NarrowConvBytes(const void* shared, const void* state);
+
 Status DepthwiseCheck(const KernelSetup& setup);
 Status DepthwiseLoad(const KernelSetup& setup, void** shared);
 Status DepthwiseRun(const KernelCall& call);

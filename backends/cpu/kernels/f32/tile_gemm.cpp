@@ -6,16 +6,6 @@
 namespace tenon::cpu::f32 {
 namespace {
 
-/// Multiply-accumulates that take about as long as starting a second thread.
-constexpr int64_t kSmallWork = 150'000;
-
-/// Returns true if every output pixel reads the input pixel at the same place, and no other.
-bool IsPointwise(const ConvGeometry& g) {
-  return g.Taps() == 1 && g.strides[0] == 1 && g.strides[1] == 1 &&
-         g.out_extent[0] == g.in_extent[0] && g.out_extent[1] == g.in_extent[1] && g.pads[0] == 0 &&
-         g.pads[1] == 0;
-}
-
 /// Returns how many pixels a tile takes. Pixels that lie a multiple of 4 KiB apart share one set of
 /// the first-level cache, whose 8 ways hold the lines of no more: each step of the inner loop would
 /// fetch all of them again.
@@ -245,6 +235,12 @@ void RunGroupsOf(const TileGemm& gemm, int group, int end, int64_t first, int64_
 }
 
 }  // namespace
+
+bool IsPointwise(const ConvGeometry& g) {
+  return g.Taps() == 1 && g.strides[0] == 1 && g.strides[1] == 1 &&
+         g.out_extent[0] == g.in_extent[0] && g.out_extent[1] == g.in_extent[1] && g.pads[0] == 0 &&
+         g.pads[1] == 0;
+}
 
 GroupedShape ShapeOf(const ConvGeometry& geometry) {
   GroupedShape shape;

@@ -15,6 +15,9 @@
 
 namespace tenon::cpu::f32 {
 
+/// Multiply-accumulates that take about as long as starting a second thread.
+constexpr int64_t kSmallWork = 150'000;
+
 /// Describes one execution. It is cheap to make, so that each op keeps nothing but the weights.
 struct TileGemm {
   const PackedWeights* packed;
@@ -47,6 +50,9 @@ struct TileGemm {
 
 /// Makes it for a convolution whose `state` is its packed weights.
 [[nodiscard]] TileGemm ConvGemm(const KernelCall& call);
+
+/// Returns true if every output pixel reads the input pixel at the same place, and no other.
+[[nodiscard]] bool IsPointwise(const ConvGeometry& geometry);
 
 /// Returns how many pixels a tile of these weights takes at most.
 [[nodiscard]] inline int MostPixels(const PackedWeights& packed) {

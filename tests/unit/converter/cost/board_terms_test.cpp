@@ -158,6 +158,28 @@ output %narrow
   CHECK(compute("narrow") == Picoseconds{30 * (2 * 310 + 257 * 48 / 64) + 10 * 1700} * 1000);
 }
 
+TEST_CASE("AnalyticCostModel: the kernel of few outputs counts its sums and its empty lanes") {
+  const Graph graph = Parse(R"(graph g
+input %x: f32[1,24,5,6]
+const %w: f32[2,24,3,3] = random(1)
+%y = conv(%x, %w) {pads=[1,1,1,1]}
+%z = conv(%x, %w) {pads=[1,2,1,2], dilations=[1,2]}
+output %y
+output %z
+)");
+  const auto compute = [&](std::string_view name) {
+    Op op = ProducerOf(graph, name);
+    op.kernel = "cpu.conv.vector_narrow";
+    Unit unit = RoundUnit("cpu");
+    unit.multiply_accumulates_per_second = {{"f32", 1e9}};
+    unit.elementary_ops_per_second = 1e18;
+    return AnalyticCostModel(1).TimeOf(graph, op, unit).compute;
+  };
+  // Of 30 pixels, three rows of 72 floats, and nine times 24.
+  CHECK(compute("y") == Picoseconds{30} * 2 * (40 + 17 * 15) * 1000);
+  CHECK(compute("z") == Picoseconds{30} * 2 * (40 + 17 * 18) * 1000);
+}
+
 TEST_CASE("AnalyticCostModel: operands that a core's own cache holds come at its rate") {
   Unit unit = RoundUnit("cpu");
   unit.multiply_accumulates_per_second = {{"f32", 1e15}};

@@ -237,6 +237,26 @@ TEST_CASE("Each sum of a single pixel waits for the one before") {
   CHECK(of_pixels(2).amounts.at("lone_steps") == 0);
 }
 
+TEST_CASE("A convolution of few outputs adds up vectors along each row of its windows, by hand") {
+  const auto of_dilation = [](int dilation) {
+    return TermsOf(
+        fmt::format("graph g\ninput %x: f32[1,24,5,6]\nconst %w: f32[2,24,3,3] = random(1)\n"
+                    "%y: f32[1,2,5,6] channels_last = conv(%x, %w) {{pads=[1,{0},1,{0}], "
+                    "dilations=[1,{0}]}} @cpu/cpu.conv.vector_narrow\noutput %y\n",
+                    dilation));
+  };
+  const Terms rows = of_dilation(1);
+  CHECK(rows.model == "cpu.conv.vector_narrow");
+  CHECK(rows.amounts.at("rows") == 5);
+  CHECK(rows.amounts.at("sums") == 60);
+  CHECK(rows.amounts.at("segments") == 30 * 3);
+  // Of 72 floats: five vectors of 16.
+  CHECK(rows.amounts.at("input_vectors") == 30 * 3 * 5);
+  CHECK(rows.amounts.at("product_vectors") == 2 * 30 * 3 * 5);
+  // Columns that lie apart: two vectors of each pixel's channels.
+  CHECK(of_dilation(2).amounts.at("input_vectors") == 30 * 9 * 2);
+}
+
 TEST_CASE("A depthwise convolution whose channels have several outputs goes tap by tap") {
   const auto of_outputs = [](int outputs) {
     return TermsOf(

@@ -88,6 +88,31 @@ struct DepthwiseCall {
   float high;
 };
 
+/// Computes neighbouring pixels of a convolution of few outputs: y[i][m] = clamp(bias[m] +
+/// residual[i][m] + sum over rows r, columns c and floats k < `length` of x[r * row_step + c *
+/// column_step + i * x_step + k] * weights[m * output_step + r * weight_row_step + c *
+/// weight_column_step + k], low, high).
+struct NarrowCall {
+  const float* x;
+  const float* weights;
+  const float* bias;      ///< [kNarrowBias]: the outputs' again and again
+  const float* residual;  ///< may be null, and may be y
+  float* y;
+  int64_t row_step;
+  int64_t column_step;
+  int64_t x_step;
+  int64_t output_step;
+  int64_t weight_row_step;
+  int64_t weight_column_step;
+  int rows;  ///< none: of padding only
+  int columns;
+  int length;
+  int pixels;
+  int outputs;  ///< 1 to kMostNarrowOutputs
+  float low;    ///< NaN passes the clamp
+  float high;
+};
+
 /// Transforms one 6x6 input tile of Winograd F(4x4, 3x3) to its 36 coefficients, per channel.
 struct WinogradInputCall {
   const float* const* rows;  ///< [6][6]
@@ -210,6 +235,7 @@ struct Routines {
   Tile wide_tile;  ///< of more channels and fewer pixels; of none where it is no use
   void (*tile)(const TileCall& call);
   void (*depthwise)(const DepthwiseCall& call);
+  void (*narrow)(const NarrowCall& call);
   void (*winograd_input)(const WinogradInputCall& call);
   void (*winograd_output)(const WinogradOutputCall& call);
   void (*activate)(const ActivateCall& call);

@@ -10,6 +10,7 @@
 #include "backends/cpu/kernels/f32/simd/join.hpp"
 #include "backends/cpu/kernels/f32/simd/layer_norm.hpp"
 #include "backends/cpu/kernels/f32/simd/lrn.hpp"
+#include "backends/cpu/kernels/f32/simd/narrow.hpp"
 #include "backends/cpu/kernels/f32/simd/pool.hpp"
 #include "backends/cpu/kernels/f32/simd/softmax.hpp"
 #include "backends/cpu/kernels/f32/simd/winograd.hpp"
@@ -23,6 +24,7 @@ const Routines kAvx2Routines = {
     avx2::kWideTile,
     avx2::RunTile,
     avx2::RunDepthwise,
+    avx2::RunNarrow,
     avx2::RunWinogradInput,
     avx2::RunWinogradOutput,
     avx2::RunActivate,

@@ -9,6 +9,7 @@
 #include "backends/cpu/kernels/f32/simd/join.hpp"
 #include "backends/cpu/kernels/f32/simd/layer_norm.hpp"
 #include "backends/cpu/kernels/f32/simd/lrn.hpp"
+#include "backends/cpu/kernels/f32/simd/narrow.hpp"
 #include "backends/cpu/kernels/f32/simd/pool.hpp"
 #include "backends/cpu/kernels/f32/simd/softmax.hpp"
 #include "backends/cpu/kernels/f32/simd/winograd.hpp"
@@ -22,6 +23,7 @@ const Routines kAvx512Routines = {
     avx512::kWideTile,
     avx512::RunTile,
     avx512::RunDepthwise,
+    avx512::RunNarrow,
     avx512::RunWinogradInput,
     avx512::RunWinogradOutput,
     avx512::RunActivate,

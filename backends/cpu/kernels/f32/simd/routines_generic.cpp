@@ -10,6 +10,7 @@
 #include "backends/cpu/kernels/f32/simd/join.hpp"
 #include "backends/cpu/kernels/f32/simd/layer_norm.hpp"
 #include "backends/cpu/kernels/f32/simd/lrn.hpp"
+#include "backends/cpu/kernels/f32/simd/narrow.hpp"
 #include "backends/cpu/kernels/f32/simd/pool.hpp"
 #include "backends/cpu/kernels/f32/simd/softmax.hpp"
 #include "backends/cpu/kernels/f32/simd/winograd.hpp"
@@ -23,6 +24,7 @@ const Routines kGenericRoutines = {
     generic::kWideTile,
     generic::RunTile,
     generic::RunDepthwise,
+    generic::RunNarrow,
     generic::RunWinogradInput,
     generic::RunWinogradOutput,
     generic::RunActivate,

@@ -9,6 +9,7 @@
 #include "backends/cpu/kernels/f32/simd/join.hpp"
 #include "backends/cpu/kernels/f32/simd/layer_norm.hpp"
 #include "backends/cpu/kernels/f32/simd/lrn.hpp"
+#include "backends/cpu/kernels/f32/simd/narrow.hpp"
 #include "backends/cpu/kernels/f32/simd/pool.hpp"
 #include "backends/cpu/kernels/f32/simd/softmax.hpp"
 #include "backends/cpu/kernels/f32/simd/winograd.hpp"
@@ -22,6 +23,7 @@ const Routines kNeonRoutines = {
     neon::kWideTile,
     neon::RunTile,
     neon::RunDepthwise,
+    neon::RunNarrow,
     neon::RunWinogradInput,
     neon::RunWinogradOutput,
     neon::RunActivate,

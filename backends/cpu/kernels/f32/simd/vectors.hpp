@@ -102,6 +102,11 @@ template <typename T>
 #if TENON_F32_AVX512
 template <int kCount>
 using MaskOf = std::conditional_t<(kCount > 8), __mmask16, __mmask8>;
+#elif TENON_F32_INTRINSICS
+/// Returns lanes of ones, and zeros from lane `count` on.
+[[gnu::always_inline]] static inline __m256i FirstLanes(int count) {
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
 #endif
 
 /// Returns the first `count` lanes; the others are `rest`.
@@ -114,6 +119,13 @@ template <int kCount>
   if constexpr (kCount == 16) return _mm512_mask_loadu_ps(rests, first, from);
   if constexpr (kCount == 8) return _mm256_mask_loadu_ps(rests, first, from);
   if constexpr (kCount == 4) return _mm_mask_loadu_ps(rests, first, from);
+#elif TENON_F32_INTRINSICS
+  if constexpr (kCount == 8) {
+    const __m256i first = FirstLanes(count);
+    const __m256 values = _mm256_maskload_ps(from, first);
+    if (rest == 0.0F) return values;
+    return _mm256_blendv_ps(_mm256_set1_ps(rest), values, _mm256_castsi256_ps(first));
+  }
 #endif
   float lanes[kCount];
   for (float& lane : lanes) lane = rest;
