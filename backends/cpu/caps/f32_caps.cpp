@@ -134,13 +134,15 @@ const char* NarrowConvSupports(const OpCall& call) {
 
 int64_t NarrowConvProducts(const OpCall& call) {
   constexpr int64_t kLanes = 16;
-  constexpr int64_t kOfVector = 17;
-  constexpr int64_t kOfSum = 40;
+  constexpr int64_t kOfSum = 45;
+  constexpr int64_t kOfProduct = 14;  // of one vector
+  constexpr int64_t kOfLoad = 28;     // of a pixel's vector, which may lie across two lines
   const TensorView& w = call.Input(GemmInput::kWeights);
   const int64_t rows =
       call.AttributesAs<ConvAttributes>().dilations[1] == 1 ? w.dims[2] : ConvTaps(call);
   const int64_t vectors = rows * CeilDiv(w.dims[1] * ConvTaps(call) / rows, kLanes);
-  return w.dims[0] * (kOfSum + kOfVector * vectors);
+  const int64_t of_vector = kOfProduct * w.dims[0];
+  return kOfSum * w.dims[0] + vectors * (of_vector > kOfLoad ? of_vector : kOfLoad);
 }
 
 int64_t PaddedRow(const OpCall& conv) {

@@ -176,8 +176,8 @@ output %z
     return AnalyticCostModel(1).TimeOf(graph, op, unit).compute;
   };
   // Of 30 pixels, three rows of 72 floats, and nine times 24.
-  CHECK(compute("y") == Picoseconds{30} * 2 * (40 + 17 * 15) * 1000);
-  CHECK(compute("z") == Picoseconds{30} * 2 * (40 + 17 * 18) * 1000);
+  CHECK(compute("y") == Picoseconds{30} * (2 * 45 + 28 * 15) * 1000);
+  CHECK(compute("z") == Picoseconds{30} * (2 * 45 + 28 * 18) * 1000);
 }
 
 TEST_CASE("AnalyticCostModel: operands that a core's own cache holds come at its rate") {
