@@ -212,12 +212,29 @@ void RunGathered(const ByteRoutines& routines, const LoopNest<3>& nest,
   });
 }
 
-/// Returns true for operands so small that finding their rows would take as long as their elements.
-bool IsOneShortRow(const TensorView& x, const TensorView& y, const TensorView& z) {
+/// Returns true if the tensor has `dim` elements along the axis that is `from_last` before the
+/// last, `stride` elements apart.
+bool HasAxis(const TensorView& view, int from_last, int32_t dim, int64_t stride) {
+  const int axis = view.rank - 1 - from_last;
+  return axis >= 0 && view.dims[axis] == dim && view.strides[axis] == stride;
+}
+
+/// Returns the elements of three tensors that are the same row, where they are so few that finding
+/// their rows would take as long as they do; else 0.
+int ElementsOfShortRow(const TensorView& x, const TensorView& y, const TensorView& z) {
   constexpr int64_t kShort = 2048;
-  const int64_t elements = z.Elements();
-  return elements > 0 && elements <= kShort && x.Elements() == elements &&
-         y.Elements() == elements && x.IsRowMajor() && y.IsRowMajor() && z.IsRowMajor();
+  int64_t elements = 1;
+  for (int i = 0; i < z.rank; ++i) {
+    const int32_t dim = z.dims[z.rank - 1 - i];
+    if (dim == 1) continue;  // of the operands too, since they broadcast
+    if (!HasAxis(x, i, dim, elements) || !HasAxis(y, i, dim, elements) ||
+        !HasAxis(z, i, dim, elements)) {
+      return 0;
+    }
+    elements *= dim;
+    if (elements > kShort) return 0;
+  }
+  return static_cast<int>(elements);
 }
 
 }  // namespace
@@ -230,12 +247,12 @@ Status BinaryRun(const KernelCall& call) {
   const TensorView& y = call.op.Input(In::kY);
   const TensorView& z = call.op.Output();
   const BinaryCall whole = CallOf(call.op);
-  if (IsOneShortRow(x, y, z)) {
+  if (const int elements = ElementsOfShortRow(x, y, z)) {
     BinaryCall row = whole;
     row.z = z.As<uint8_t>();
     row.x = x.As<const uint8_t>();
     row.y = y.As<const uint8_t>();
-    row.count = static_cast<int>(z.Elements());
+    row.count = elements;
     routines.binary(row);
     return OkStatus();
   }

@@ -49,6 +49,13 @@ struct Narrow {
     const __m512i high = AddSaturated16(Pack32(x.c, x.d), zero_point);
     return Min8(Max8(Pack16(low, high), least), most) ^ flip;
   }
+
+  [[gnu::always_inline]] __m128i Of(__m512i x) const {
+    const __m256i words =
+        AddSaturated16(_mm512_cvtsepi32_epi16(x), _mm512_castsi512_si256(zero_point));
+    const __m128i bytes = Max8(_mm256_cvtsepi16_epi8(words), _mm512_castsi512_si128(least));
+    return Min8(bytes, _mm512_castsi512_si128(most)) ^ _mm512_castsi512_si128(flip);
+  }
 };
 
 template <typename X, typename Function>
@@ -61,12 +68,20 @@ template <typename X, typename Function>
   return Quarters<decltype(f(x.a, y.a))>{f(x.a, y.a), f(x.b, y.b), f(x.c, y.c), f(x.d, y.d)};
 }
 
-/// Computes z = function(x, y); the function takes integers less their zero points and returns
-/// rounded ones.
+/// Loads up to 16 bytes, i8 but for `flip`, as integers less `zero_point`.
+[[gnu::always_inline]] static inline __m512i LoadSixteen(__mmask16 present, const uint8_t* from,
+                                                         __m128i flip, __m512i zero_point) {
+  const __m128i bytes = _mm_maskz_loadu_epi8(present, from) ^ flip;
+  return _mm512_sub_epi32(_mm512_cvtepi8_epi32(bytes), zero_point);
+}
+
+/// Computes z = function(x, y); the function takes integers less their zero points, 16 of each, and
+/// returns rounded ones.
 template <typename Function>
 [[gnu::always_inline]] static inline void MapSixtyFour(const BinaryCall& call,
                                                        const Function& function) {
   using R = Register<__m512i>;
+  constexpr int kFew = 32;  // more take as long as 64
   const __m512i x_flip = R::All8(call.x_flip);
   const __m512i y_flip = R::All8(call.y_flip);
   const __m512i x_zero = R::All32(call.x_zero_point);
@@ -76,13 +91,23 @@ template <typename Function>
   for (; i + 64 <= call.count; i += 64) {
     const WideIntegers x = Widened(R::Load(call.x + i) ^ x_flip, x_zero);
     const WideIntegers y = Widened(R::Load(call.y + i) ^ y_flip, y_zero);
-    Store(call.z + i, narrow.Of(function(x, y)));
+    Store(call.z + i, narrow.Of(Each(x, y, function)));
   }
-  if (i == call.count) return;
-  const __mmask64 rest = (__mmask64{1} << (call.count - i)) - 1;
-  const WideIntegers x = Widened(R::LoadFirst(rest, call.x + i) ^ x_flip, x_zero);
-  const WideIntegers y = Widened(R::LoadFirst(rest, call.y + i) ^ y_flip, y_zero);
-  StoreFirst(call.z + i, rest, narrow.Of(function(x, y)));
+  const int left = call.count - i;
+  if (left > kFew) {
+    const __mmask64 rest = (__mmask64{1} << left) - 1;
+    const WideIntegers x = Widened(R::LoadFirst(rest, call.x + i) ^ x_flip, x_zero);
+    const WideIntegers y = Widened(R::LoadFirst(rest, call.y + i) ^ y_flip, y_zero);
+    return StoreFirst(call.z + i, rest, narrow.Of(Each(x, y, function)));
+  }
+  for (; i < call.count; i += 16) {
+    const int count = call.count - i < 16 ? call.count - i : 16;
+    const auto present = static_cast<__mmask16>((1U << count) - 1);
+    const __m512i z =
+        function(LoadSixteen(present, call.x + i, _mm512_castsi512_si128(x_flip), x_zero),
+                 LoadSixteen(present, call.y + i, _mm512_castsi512_si128(y_flip), y_zero));
+    StoreFirst(call.z + i, present, narrow.Of(z));
+  }
 }
 
 /// Returns whether all results are far inside the integers of a conversion and no NaN arises on the
@@ -99,13 +124,11 @@ static void SumOfFloats(const BinaryCall& call) {
   const __m512 x_scale = _mm512_set1_ps(call.x_scale);
   const __m512 y_scale = _mm512_set1_ps(call.y_scale);
   const __m512 z_scale = _mm512_set1_ps(call.z_scale);
-  MapSixtyFour(call, [&](const WideIntegers& x, const WideIntegers& y) {
-    return Each(x, y, [&](__m512i left, __m512i right) {
-      const __m512 scaled_left = ToFloats(left) * x_scale;
-      const __m512 scaled_right = ToFloats(right) * y_scale;
-      const __m512 sum = kAdd ? scaled_left + scaled_right : scaled_left - scaled_right;
-      return ToIntegers(sum / z_scale);
-    });
+  MapSixtyFour(call, [&](__m512i left, __m512i right) {
+    const __m512 scaled_left = ToFloats(left) * x_scale;
+    const __m512 scaled_right = ToFloats(right) * y_scale;
+    const __m512 sum = kAdd ? scaled_left + scaled_right : scaled_left - scaled_right;
+    return ToIntegers(sum / z_scale);
   });
 }
 
@@ -128,14 +151,12 @@ static void SumInFixedPoint(const BinaryCall& call) {
   const Factor x_factor = MakeFactor(call.x_factor, call.left_shift);
   const Factor y_factor = MakeFactor(call.y_factor, call.left_shift);
   const Factor z_factor = MakeFactor(call.z_factor, 0);
-  MapSixtyFour(call, [&](const WideIntegers& x, const WideIntegers& y) {
-    return Each(x, y, [&](__m512i left, __m512i right) {
-      const __m512i scaled_left = FixedPointProduct(left, x_factor);
-      const __m512i scaled_right = FixedPointProduct(right, y_factor);
-      const __m512i sum =
-          kAdd ? Add32(scaled_left, scaled_right) : _mm512_sub_epi32(scaled_left, scaled_right);
-      return FixedPointProduct(sum, z_factor);
-    });
+  MapSixtyFour(call, [&](__m512i left, __m512i right) {
+    const __m512i scaled_left = FixedPointProduct(left, x_factor);
+    const __m512i scaled_right = FixedPointProduct(right, y_factor);
+    const __m512i sum =
+        kAdd ? Add32(scaled_left, scaled_right) : _mm512_sub_epi32(scaled_left, scaled_right);
+    return FixedPointProduct(sum, z_factor);
   });
 }
 
@@ -143,19 +164,15 @@ static void ProductOfFloats(const BinaryCall& call) {
   const __m512 x_scale = _mm512_set1_ps(call.x_scale);
   const __m512 y_scale = _mm512_set1_ps(call.y_scale);
   const __m512 z_scale = _mm512_set1_ps(call.z_scale);
-  MapSixtyFour(call, [&](const WideIntegers& x, const WideIntegers& y) {
-    return Each(x, y, [&](__m512i left, __m512i right) {
-      return ToIntegers((ToFloats(left) * x_scale) * (ToFloats(right) * y_scale) / z_scale);
-    });
+  MapSixtyFour(call, [&](__m512i left, __m512i right) {
+    return ToIntegers((ToFloats(left) * x_scale) * (ToFloats(right) * y_scale) / z_scale);
   });
 }
 
 static void ProductInFixedPoint(const BinaryCall& call) {
   const Factor z_factor = MakeFactor(call.z_factor, 0);
-  MapSixtyFour(call, [&](const WideIntegers& x, const WideIntegers& y) {
-    return Each(x, y, [&](__m512i left, __m512i right) {
-      return FixedPointProduct(_mm512_mullo_epi32(left, right), z_factor);
-    });
+  MapSixtyFour(call, [&](__m512i left, __m512i right) {
+    return FixedPointProduct(_mm512_mullo_epi32(left, right), z_factor);
   });
 }
 

@@ -188,6 +188,20 @@ TEST_CASE("Binary on bytes: so many elements that tables of the operands' terms 
   });
 }
 
+TEST_CASE("Binary on bytes: rows of every length, whatever the operands' ranks") {
+  ForEachQuantizedSet([] {
+    Generator random(18);
+    for (int32_t length = 1; length <= 130; ++length) {
+      CAPTURE(length);
+      BinaryCase c;
+      c.x = {1, length};
+      c.y = length % 2 == 0 ? Dims{length} : Dims{1, 1, length};
+      c.z = length % 2 == 0 ? Dims{1, length} : Dims{1, 1, length};
+      CheckFunctions(c, random);
+    }
+  });
+}
+
 TEST_CASE("Binary on bytes: broadcasts either operand") {
   ForEachQuantizedSet([] {
     Generator random(4);
