@@ -133,7 +133,28 @@ struct Candidate {
   int64_t elements;
   size_t network;
   OpId op;
+  int32_t rank;  ///< of the first output
+  int turn = 0;  ///< how many smaller ones of the rank are different
 };
+
+/// Leaves the first of those with the same shapes and attributes, the smallest of every rank first,
+/// then the second of every rank: a backend that takes images alone, or matrices, has some to run.
+void TakeTurns(const std::vector<SweepNetwork>& networks, std::vector<Candidate>& candidates) {
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.elements < b.elements; });
+  std::map<int32_t, std::set<std::string>> seen;
+  std::vector<Candidate> different;
+  for (Candidate& candidate : candidates) {
+    const Graph& graph = networks[candidate.network].graph;
+    std::set<std::string>& of_rank = seen[candidate.rank];
+    candidate.turn = static_cast<int>(of_rank.size());
+    if (!of_rank.insert(SignatureOf(graph, graph.op(candidate.op))).second) continue;
+    different.push_back(candidate);
+  }
+  candidates = std::move(different);
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.turn < b.turn; });
+}
 
 /// Random numbers of ordinary size; integers over all their range where a byte is one.
 void FillInput(HostSession& session, size_t index) {
@@ -215,23 +236,22 @@ std::vector<SingleOp> SelfTestOps(size_t each) {
     const Graph& graph = networks[n].graph;
     for (const OpId id : graph.OpOrder()) {
       const int64_t elements = SizeOf(graph, graph.op(id));
-      if (elements >= 0) by_kind[graph.op(id).kind].push_back({elements, n, id});
+      if (elements < 0) continue;
+      const int32_t rank = graph.tensor(graph.op(id).outputs[0]).shape.rank;
+      by_kind[graph.op(id).kind].push_back({elements, n, id, rank});
     }
   }
   std::vector<SingleOp> ops;
   for (auto& [kind, candidates] : by_kind) {
-    std::stable_sort(
-        candidates.begin(), candidates.end(),
-        [](const Candidate& a, const Candidate& b) { return a.elements < b.elements; });
-    std::set<std::string> seen;
+    TakeTurns(networks, candidates);
+    size_t taken = 0;
     for (const Candidate& candidate : candidates) {
-      if (seen.size() == each) break;
+      if (taken == each) break;
       const Graph& graph = networks[candidate.network].graph;
-      const Op& op = graph.op(candidate.op);
-      if (!seen.insert(SignatureOf(graph, op)).second) continue;
-      Result<Graph> isolated = Isolate(graph, op);
+      Result<Graph> isolated = Isolate(graph, graph.op(candidate.op));
       if (!isolated.ok()) continue;
-      ops.push_back({kind, fmt::format("{} {}", OpName(kind), seen.size()), std::move(*isolated)});
+      ++taken;
+      ops.push_back({kind, fmt::format("{} {}", OpName(kind), taken), std::move(*isolated)});
     }
   }
   return ops;

@@ -20,8 +20,8 @@ struct SingleOp {
   Graph graph;
 };
 
-/// At most `each` ops of every kind, of different attributes and shapes, the smallest ones first;
-/// the same every time.
+/// At most `each` ops of every kind, of different attributes and shapes, the smallest ones of every
+/// rank first; the same every time.
 [[nodiscard]] std::vector<SingleOp> SelfTestOps(size_t each);
 
 /// How far two runs of one op lie apart.
