@@ -89,7 +89,7 @@ Status LowerIf(Node& node) {
   const Branches branches = {options->then_subgraph_index(), options->else_subgraph_index()};
   const Result<bool> taken = IsTrue(node, {condition});
   if (!taken.ok()) {
-    const Status chosen = ChooseWhenRun(node, condition, branches, inputs);
+    Status chosen = ChooseWhenRun(node, condition, branches, inputs);
     if (chosen.ok() || chosen.error().kind == ErrorKind::kDoesNotFit) return chosen;
     return InputError("{}; or both branches are computed, but {}", taken.error().message,
                       chosen.error().message);
