@@ -59,13 +59,14 @@ class RegionFinder {
     return is_lookup || op.kind == OpKind::kQuantizedBinary ? producer : kNone;
   }
 
-  /// Returns the inputs of an op that are no constants of its own.
+  /// Returns the inputs of an op that are no constants of its own: what a lookup reads its table by
+  /// may be a constant too.
   [[nodiscard]] std::vector<TensorId> VariablesOf(OpId id) const {
     const Op& op = graph_.op(id);
     std::vector<TensorId> variables;
-    for (const TensorId input : op.inputs) {
-      const bool is_table = op.kind == OpKind::kLookup && graph_.tensor(input).IsConstant();
-      if (!is_table && !IsScalar(graph_.tensor(input))) variables.push_back(input);
+    for (size_t i = 0; i < op.inputs.size(); ++i) {
+      const bool is_table = op.kind == OpKind::kLookup && i == LookupInput::kTable;
+      if (!is_table && !IsScalar(graph_.tensor(op.inputs[i]))) variables.push_back(op.inputs[i]);
     }
     return variables;
   }

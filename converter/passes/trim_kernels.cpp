@@ -3,6 +3,7 @@
 
 #include "converter/ir/rewrite.hpp"
 #include "converter/passes/passes.hpp"
+#include "runtime/base/round_up.hpp"
 #include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
@@ -27,11 +28,10 @@ struct Kept {
 
 /// Returns true if the tap reads an element of x for some output.
 bool ReadsInput(const Axis& axis, int32_t tap) {
-  for (int64_t output = 0; output < axis.outputs; ++output) {
-    const int64_t at = output * axis.stride + int64_t{tap} * axis.dilation - axis.before;
-    if (at >= 0 && at < axis.size) return true;
-  }
-  return false;
+  // What it reads grows with the output: the first one that is not before x decides.
+  const int64_t at_first = int64_t{tap} * axis.dilation - axis.before;
+  const int64_t output = at_first >= 0 ? 0 : CeilDiv<int64_t>(-at_first, axis.stride);
+  return output < axis.outputs && at_first + output * axis.stride < axis.size;
 }
 
 /// Returns the taps up to the first and from the last that read x; all of them where the padding

@@ -184,6 +184,15 @@ TEST_CASE("FoldLookups: functions of two tensors, of several values, and single 
   }
 }
 
+TEST_CASE("FoldLookups: what a table makes of a constant is a second operand, of any length") {
+  const std::string half = Table("half", "i8", [](int i) { return (i - 128) / 2; });
+  for (const int length : {255, 256, 257}) {  // a table has 256 entries, too
+    Folded(fmt::format("input %x: i8[{0}]\nconst %k: i8[{0}] = random(3)\n", length) + half +
+               "%h = lookup(%k, %half)\n%y = quantized_binary(%x, %h)\noutput %y\n",
+           0);
+  }
+}
+
 TEST_CASE("FoldLookups: a table that does more than move values stays") {
   const std::string text = "input %x: u8[4]\nconst %w: i8[4,4] = splat(1)\n" +
                            Table("t", "i8", [](int i) { return i == 7 ? 0 : i - 128; }) +

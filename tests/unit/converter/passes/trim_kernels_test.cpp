@@ -40,6 +40,18 @@ TEST_CASE("TrimKernels: one axis, one side, and weights that another convolution
         "output %u\n");
 }
 
+TEST_CASE("TrimKernels: taps that steps and dilations lead past the image") {
+  // Outputs read at -7, -4, -1 and 2 and five places further on: at -2, 1, 4 and 7; then at 3 and
+  // on.
+  const PassResult result = RunOn(kTrimKernels,
+                                  "input %x: f32[1,1,1,2]\n"
+                                  "const %w: f32[1,1,1,3] = [1, 2, 3]\n"
+                                  "%y = conv(%x, %w) {strides=[1,3], dilations=[1,5], "
+                                  "pads=[0,7,0,10]}\noutput %y\n");
+  CHECK(result.report.changed == 1);
+  CHECK(result.text.find("f32[1,1,1,1] = [2]") != std::string::npos);
+}
+
 TEST_CASE("TrimKernels: bytes are trimmed as floats are, whatever pads them") {
   const PassResult result = RunOn(kTrimKernels,
                                   "input %x: i8[1,1,1,1]\n"
