@@ -67,7 +67,8 @@ namespace tenon::converter {
 // stays.
 //
 // Requires:   constant weights that are not laid out yet.
-// Guarantees: outputs are the same, but where such a weight is infinite or no number.
+// Guarantees: outputs are the same, but where such a weight is infinite or no number; weights that
+//             others read too stay one copy.
 [[nodiscard]] Status TrimKernels(Graph& graph, PassContext& context);
 
 // Folds multiplication, division, addition and subtraction by a constant per output channel (or by

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <map>
 
 #include "converter/ir/rewrite.hpp"
 #include "converter/passes/passes.hpp"
@@ -24,7 +26,10 @@ struct Axis {
 struct Kept {
   int32_t first;
   int32_t count;
+
+  bool operator==(const Kept&) const = default;
 };
+using KeptTaps = std::array<Kept, 2>;  ///< of rows and columns
 
 /// Returns true if the tap reads an element of x for some output.
 bool ReadsInput(const Axis& axis, int32_t tap) {
@@ -47,6 +52,8 @@ Kept KeptOf(const Axis& axis) {
   return {first, last + 1 - first};
 }
 
+using Axes = std::array<Axis, 2>;
+
 Axis AxisOf(const Graph& graph, const Op& op, int32_t k) {
   const auto conv = op.attributes.As<ConvAttributes>();
   return {graph.tensor(op.inputs[ConvInput::kX]).shape[2 + k],
@@ -59,9 +66,9 @@ Axis AxisOf(const Graph& graph, const Op& op, int32_t k) {
 }
 
 /// The attributes of quantized convolutions begin with those of float ones.
-void Trim(const Axis (&axes)[2], const Kept (&kept)[2], Op& op) {
+void Trim(const Axes& axes, const KeptTaps& kept, Op& op) {
   auto conv = op.attributes.As<ConvAttributes>();
-  for (int32_t k = 0; k < 2; ++k) {
+  for (size_t k = 0; k < kept.size(); ++k) {
     conv.pads[k] -= kept[k].first * axes[k].dilation;
     conv.pads[2 + k] -= (axes[k].taps - kept[k].first - kept[k].count) * axes[k].dilation;
     if (kept[k].count == 1) conv.dilations[k] = 1;
@@ -72,7 +79,7 @@ void Trim(const Axis (&axes)[2], const Kept (&kept)[2], Op& op) {
   op.attributes = Attributes(std::move(words));
 }
 
-TensorId TrimWeights(Graph& graph, TensorId id, const Kept (&kept)[2]) {
+TensorId TrimWeights(Graph& graph, TensorId id, const KeptTaps& kept) {
   const Tensor weights = graph.tensor(id);
   const Shape& shape = weights.shape;
   const Shape trimmed({shape[0], shape[1], kept[0].count, kept[1].count});
@@ -98,18 +105,38 @@ bool IsPlain(const Graph& graph, const Op& op) {
   return op.InputOrNone(QuantizedGemmInput::kFoldedBias) == kNone;
 }
 
+Axes AxesOf(const Graph& graph, const Op& op) {
+  return {AxisOf(graph, op, 0), AxisOf(graph, op, 1)};
+}
+
+KeptTaps TapsOf(const Axes& axes) { return {KeptOf(axes[0]), KeptOf(axes[1])}; }
+
+/// Returns true if nothing else reads the weights, or keeps other taps of them: then they would be
+/// stored twice.
+bool AllKeep(const Graph& graph, TensorId weights, const KeptTaps& kept) {
+  const std::vector<OpId> readers = graph.Consumers(weights);
+  return !graph.IsOutput(weights) && std::all_of(readers.begin(), readers.end(), [&](OpId reader) {
+    const Op& op = graph.op(reader);
+    return IsPlain(graph, op) && op.inputs[ConvInput::kWeights] == weights &&
+           TapsOf(AxesOf(graph, op)) == kept;
+  });
+}
+
 }  // namespace
 
 Status TrimKernels(Graph& graph, PassContext& context) {
+  std::map<TensorId, TensorId> trimmed;
   for (const OpId id : graph.OpOrder()) {
     if (!IsPlain(graph, graph.op(id))) continue;
-    const Op before = graph.op(id);
-    const Axis axes[2] = {AxisOf(graph, before, 0), AxisOf(graph, before, 1)};
-    const Kept kept[2] = {KeptOf(axes[0]), KeptOf(axes[1])};
+    const Axes axes = AxesOf(graph, graph.op(id));
+    const KeptTaps kept = TapsOf(axes);
     if (kept[0].count == axes[0].taps && kept[1].count == axes[1].taps) continue;
-    const TensorId weights = before.inputs[ConvInput::kWeights];
+    const TensorId weights = graph.op(id).inputs[ConvInput::kWeights];
+    if (!AllKeep(graph, weights, kept)) continue;
+    const auto [made, is_new] = trimmed.try_emplace(weights, kNone);
+    if (is_new) made->second = TrimWeights(graph, weights, kept);
     Trim(axes, kept, graph.MutableOp(id));
-    graph.SetInput(id, ConvInput::kWeights, TrimWeights(graph, weights, kept));
+    graph.SetInput(id, ConvInput::kWeights, made->second);
     if (!graph.IsRead(weights)) graph.EraseTensor(weights);
     ++context.report.changed;
   }

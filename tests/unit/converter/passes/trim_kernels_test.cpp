@@ -20,24 +20,35 @@ TEST_CASE("TrimKernels: of a kernel dilated beyond its image the middle stays") 
   CHECK(result.report.changed == 1);
 }
 
-TEST_CASE("TrimKernels: one axis, one side, and weights that another convolution keeps") {
+TEST_CASE("TrimKernels: one axis, one side, and convolutions that share the weights") {
   const PassResult result = RunOn(kTrimKernels,
                                   "input %x: f32[1,1,1,2]\n"
-                                  "input %z: f32[1,1,9,9]\n"
+                                  "input %z: f32[1,1,1,2]\n"
                                   "const %w: f32[1,1,3,3] = [1, 2, 3, 4, 5, 6, 7, 8, 9]\n"
                                   "%y = conv(%x, %w) {strides=[2,2], pads=[1,0,1,1]}\n"
-                                  "%u = conv(%z, %w)\n"
+                                  "%u = conv(%z, %w) {strides=[2,2], pads=[1,0,1,1]}\n"
                                   "output %y\n"
                                   "output %u\n");
   CHECK(result.text ==
         "input %x: f32[1,1,1,2]\n"
-        "input %z: f32[1,1,9,9]\n"
-        "const %w: f32[1,1,3,3] = [1, 2, 3, 4, 5, 6, 7, 8, 9]\n"
+        "input %z: f32[1,1,1,2]\n"
         "const %w.trimmed: f32[1,1,1,2] = [4, 5]\n"
         "%y: f32[1,1,1,1] = conv(%x, %w.trimmed) {strides=[2,2]}\n"
-        "%u: f32[1,1,7,7] = conv(%z, %w)\n"
+        "%u: f32[1,1,1,1] = conv(%z, %w.trimmed) {strides=[2,2]}\n"
         "output %y\n"
         "output %u\n");
+}
+
+TEST_CASE("TrimKernels: weights of which another convolution keeps other taps stay, in one copy") {
+  const PassResult result = RunOn(kTrimKernels,
+                                  "input %x: f32[1,1,1,1]\n"
+                                  "input %z: f32[1,1,9,9]\n"
+                                  "const %w: f32[1,1,3,3] = splat(1)\n"
+                                  "%y = conv(%x, %w) {pads=[1,1,1,1]}\n"
+                                  "%u = conv(%z, %w)\n"
+                                  "output %y\n"
+                                  "output %u\n");
+  CHECK(result.report.changed == 0);
 }
 
 TEST_CASE("TrimKernels: taps that steps and dilations lead past the image") {

@@ -200,18 +200,24 @@ template <int kPixels, int kVectors>
   return _mm512_mask_add_epi32(shifted, up, shifted, one);
 }
 
-template <int kPixels, int kVectors>
-[[gnu::always_inline]] inline void RequantizeHalfEven(Tile<kPixels, kVectors>& tile,
-                                                      const GemmCall& call, uint8_t* y) {
+/// Puts `word` of each sum's product with its channel's factor in its place.
+template <int kPixels, int kVectors, typename Word>
+[[gnu::always_inline]] inline void Scale(Tile<kPixels, kVectors>& tile, const GemmCall& call,
+                                         const Word& word) {
 #pragma GCC unroll 4
   for (int v = 0; v < kVectors; ++v) {
     const __m512 factor = _mm512_load_ps(call.group->factor + v * kLanes);
 #pragma GCC unroll 16
     for (int i = 0; i < kPixels; ++i) {
-      const __m512 product = _mm512_mul_ps(_mm512_cvtepi32_ps(tile.sums[i][v]), factor);
-      tile.sums[i][v] = _mm512_cvtps_epi32(product);  // halves to even
+      tile.sums[i][v] = word(_mm512_mul_ps(_mm512_cvtepi32_ps(tile.sums[i][v]), factor));
     }
   }
+}
+
+template <int kPixels, int kVectors>
+[[gnu::always_inline]] inline void RequantizeHalfEven(Tile<kPixels, kVectors>& tile,
+                                                      const GemmCall& call, uint8_t* y) {
+  Scale(tile, call, [](__m512 x) { return _mm512_cvtps_epi32(x); });  // halves to even
   StoreTile<kPixels, kVectors>(tile.sums, call, y);
 }
 
@@ -279,15 +285,7 @@ template <int kPixels, int kVectors>
 [[gnu::always_inline]] inline void StoreWords(Tile<kPixels, kVectors>& tile, const GemmCall& call,
                                               uint8_t* y) {
   if (call.epilogue->kind == EpilogueKind::kFloats) {
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) {
-      const __m512 factor = _mm512_load_ps(call.group->factor + v * kLanes);
-#pragma GCC unroll 16
-      for (int i = 0; i < kPixels; ++i) {
-        const __m512 product = _mm512_mul_ps(_mm512_cvtepi32_ps(tile.sums[i][v]), factor);
-        tile.sums[i][v] = _mm512_castps_si512(product);
-      }
-    }
+    Scale(tile, call, [](__m512 x) { return _mm512_castps_si512(x); });
   }
   const int channels = call.group->channels;
   if (channels == kVectors * kLanes) {

@@ -3,12 +3,22 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "runtime/ops/attributes.hpp"
 #include "tests/unit/backends/cpu/kernels/op_fixture.hpp"
 
 namespace tenon::cpu::testing {
+
+/// For the messages of tests: "x 1x3x8x8, weights 4x3x3x3".
+inline std::string TextOf(const std::vector<int32_t>& x, const std::vector<int32_t>& w) {
+  std::string text = "x ";
+  for (size_t i = 0; i < x.size(); ++i) text += (i == 0 ? "" : "x") + std::to_string(x[i]);
+  text += ", weights ";
+  for (size_t i = 0; i < w.size(); ++i) text += (i == 0 ? "" : "x") + std::to_string(w[i]);
+  return text;
+}
 
 struct ConvShapes {
   std::vector<int32_t> x;  ///< [n, c, h, w]

@@ -32,12 +32,7 @@ inline const KernelEntry* WindowsBeside(const KernelEntry& kernel) {
 /// the portable kernel.
 inline void CheckConv(const KernelEntry& kernel, const char* suffix, const ConvCase& c,
                       const GemmOptions& options, Generator& random) {
-  CAPTURE(c.x[1]);
-  CAPTURE(c.x[2]);
-  CAPTURE(c.x[3]);
-  CAPTURE(c.w[0]);
-  CAPTURE(c.w[2]);
-  CAPTURE(c.w[3]);
+  INFO(TextOf(c.x, c.w));
   CAPTURE(c.conv.strides[1]);
   CAPTURE(c.conv.dilations[1]);
   CAPTURE(c.conv.pads[1]);

@@ -1,6 +1,7 @@
 // The DSP kernels of few rows, as patches have, against the portable kernels: equal bits.
 #include <algorithm>
 
+#include "tests/unit/backends/cpu/kernels/conv_shapes.hpp"
 #include "tests/unit/backends/cpu/kernels/cortex_m/conv_cases.hpp"
 
 namespace tenon::cpu::testing {
@@ -26,13 +27,7 @@ GemmOptions RowOptions(int i, Generator& random) {
 /// Returns false if the kernel refuses the case. `order`: of the weights.
 bool CheckCase(const KernelEntry& kernel, const ConvCase& c, const GemmOptions& options,
                Layout order, Generator& random) {
-  CAPTURE(c.x[0]);
-  CAPTURE(c.x[1]);
-  CAPTURE(c.x[2]);
-  CAPTURE(c.x[3]);
-  CAPTURE(c.w[0]);
-  CAPTURE(c.w[2]);
-  CAPTURE(c.w[3]);
+  INFO(TextOf(c.x, c.w));
   CAPTURE(c.conv.strides[1]);
   CAPTURE(c.conv.pads[1]);
   CAPTURE(options.zero_point);

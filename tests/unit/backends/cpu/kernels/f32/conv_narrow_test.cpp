@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/ops/attributes.hpp"
+#include "tests/unit/backends/cpu/kernels/conv_shapes.hpp"
 #include "tests/unit/backends/cpu/kernels/f32/f32_fixture.hpp"
 #include "tests/unit/backends/cpu/kernels/paired_conv.hpp"
 
@@ -33,12 +34,7 @@ double Difference(const ConvCase& c, Generator& random) {
 }
 
 void CheckAgreement(const ConvCase& c, Generator& random) {
-  CAPTURE(c.x[1]);
-  CAPTURE(c.x[2]);
-  CAPTURE(c.x[3]);
-  CAPTURE(c.w[0]);
-  CAPTURE(c.w[2]);
-  CAPTURE(c.w[3]);
+  INFO(TextOf(c.x, c.w));
   CHECK(Difference(c, random) < kTolerance);
 }
 

@@ -8,6 +8,7 @@
 #include "backends/cpu/kernels/f32/choose_routines.hpp"
 #include "backends/cpu/kernels/portable/elementwise/functions.hpp"
 #include "runtime/ops/attributes.hpp"
+#include "tests/unit/backends/cpu/kernels/conv_shapes.hpp"
 #include "tests/unit/backends/cpu/kernels/f32/f32_fixture.hpp"
 #include "tests/unit/backends/cpu/kernels/paired_conv.hpp"
 
@@ -80,13 +81,7 @@ ConvCase RandomCase(int32_t inputs, int32_t outputs, int32_t group, int32_t most
 
 void CheckAgreement(const ConvCase& c, const ConvOptions& options, double tolerance,
                     Generator& random) {
-  CAPTURE(c.x[0]);
-  CAPTURE(c.x[1]);
-  CAPTURE(c.x[2]);
-  CAPTURE(c.x[3]);
-  CAPTURE(c.w[0]);
-  CAPTURE(c.w[2]);
-  CAPTURE(c.w[3]);
+  INFO(TextOf(c.x, c.w));
   CAPTURE(options.threads);
   CHECK(Difference(c, options, random) < tolerance);
 }

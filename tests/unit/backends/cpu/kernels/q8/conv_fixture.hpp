@@ -13,13 +13,7 @@ inline Layout PickChannelsLast(Generator& random) {
 /// `fast` against the portable kernel, on this input and with these weights.
 inline void CheckConvEqual(const char* fast, const ConvShapes& c, const Tensor& x, const Tensor& w,
                            const GemmOptions& options, Generator& random) {
-  CAPTURE(c.x[0]);
-  CAPTURE(c.x[1]);
-  CAPTURE(c.x[2]);
-  CAPTURE(c.x[3]);
-  CAPTURE(c.w[0]);
-  CAPTURE(c.w[2]);
-  CAPTURE(c.w[3]);
+  INFO(TextOf(c.x, c.w));
   CAPTURE(c.conv.group);
   CAPTURE(c.conv.strides[0]);
   CAPTURE(c.conv.strides[1]);
