@@ -92,8 +92,9 @@ struct TimeReport {
   Picoseconds after = 0;
   Picoseconds lower_bound = 0;  ///< no order of these ops takes less
   std::vector<UnitTime> units;
-  bool measured = false;      ///< a profile was used
-  PredictionSources sources;  ///< set where one was used
+  std::vector<Picoseconds> ops;  ///< each alone on its unit, by step of the plan's first program
+  bool measured = false;         ///< a profile was used
+  PredictionSources sources;     ///< set where one was used
 };
 
 struct OrderReport {

@@ -10,6 +10,7 @@
 #include "converter/driver/import_model.hpp"
 #include "converter/driver/memory_needs.hpp"
 #include "converter/driver/pass_list.hpp"
+#include "converter/driver/predict_time.hpp"
 #include "converter/driver/relax_limit.hpp"
 #include "converter/emit/emit_plan.hpp"
 #include "converter/fold/fold_tensors.hpp"
@@ -385,6 +386,7 @@ void ReportPrograms(const ConvertOptions& options, ProgramsOfPlan made, Conversi
   }
   conversion.passes.insert(conversion.passes.end(), compiled.passes.begin(), compiled.passes.end());
   compiled.memory.packed_bytes = PackedBytes(compiled.graph);
+  compiled.time.ops = PredictSteps(options.board, options.profile.get(), compiled);
   static_cast<CompileReport&>(conversion) = std::move(compiled);
   conversion.op_splits = std::move(made.fitted.ops);
   conversion.chain_splits = std::move(made.fitted.chains);

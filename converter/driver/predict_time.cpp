@@ -12,11 +12,16 @@
 namespace tenon::converter {
 namespace {
 
+/// Passes leave constants behind that nobody reads any more: until they are counted, a cost model
+/// takes the network for larger than it is.
+void CountConstants(const Graph& graph) { static_cast<void>(graph.ConstantBytes()); }
+
 /// Predicts the time on one unit, where every order takes the sum of the ops' times. `graph` is
 /// that of `compiled`, or has workspaces of another size.
 void Predict(const CompileOptions& options, const Unit& unit, const std::vector<OpId>& executed,
              const Graph& graph, Compiled& compiled) {
   const auto model = MakeCostModel(options.board(), options.profile, &compiled.locations);
+  CountConstants(graph);
   const double bandwidth = options.board().PortBytesPerSecond(unit);
   Picoseconds total = TimeAtRate(unit.start_overhead_us(), 1e6);
   TimeReport& time = compiled.time;
@@ -164,6 +169,23 @@ void PredictProgramInArena(const CompileOptions& options, const Unit& unit, Comp
   PredictInArena(options, unit, executed, compiled);
   compiled.time.before = before;
   compiled.program.time = compiled.time.after;
+}
+
+std::vector<Picoseconds> PredictSteps(const Board& board, const Profile* profile,
+                                      const Compiled& compiled) {
+  const auto model = MakeCostModel(board, profile, &compiled.locations);
+  CountConstants(compiled.graph);
+  std::vector<Picoseconds> times;
+  times.reserve(compiled.arena.steps.size());
+  for (const OpId id : compiled.arena.steps) {
+    const Op& op = compiled.graph.op(id);
+    const Unit* unit = UnitFor(board, op);
+    times.push_back(
+        unit == nullptr
+            ? 0
+            : model->TimeOf(compiled.graph, op, *unit).Alone(board.PortBytesPerSecond(*unit)));
+  }
+  return times;
 }
 
 }  // namespace tenon::converter

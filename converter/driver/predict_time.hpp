@@ -25,4 +25,9 @@ void FillArena(const CompileOptions& options, int64_t most_bytes, Compiled& comp
 /// moves storages to another space, which takes time of its own.
 void PredictProgramInArena(const CompileOptions& options, const Unit& unit, Compiled& compiled);
 
+/// Returns the time of each step of the program alone on its unit, as predicted with its layouts,
+/// views and workspaces; 0 where no unit of the board runs it.
+[[nodiscard]] std::vector<Picoseconds> PredictSteps(const Board& board, const Profile* profile,
+                                                    const Compiled& compiled);
+
 }  // namespace tenon::converter

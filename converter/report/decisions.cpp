@@ -245,7 +245,9 @@ Json TimeJson(const TimeReport& time) {
                {"lower_bound_ms", Milliseconds(time.lower_bound)},
                {"costs", time.measured ? "measured" : "analytic"},
                {"sources", nullptr},
-               {"units", units}};
+               {"units", units},
+               {"op_ms", Json::array()}};
+  for (const Picoseconds op : time.ops) json["op_ms"].push_back(Milliseconds(op));
   if (time.measured) {
     json["sources"] = {{"measured_ms", Milliseconds(time.sources.measured)},
                        {"calibrated_ms", Milliseconds(time.sources.calibrated)},

@@ -29,18 +29,14 @@ double MedianMs(Times times) {
   return static_cast<double>(*middle) / 1e6;
 }
 
-/// By op, what its kernel was weighed with: from the decisions that the plan records, which only a
-/// build with the converter can read.
+/// By op, from the decisions that the plan records, which only a build with the converter can read.
 std::vector<std::optional<double>> PredictedOf(const Plan& plan, const std::string& path) {
   std::vector<std::optional<double>> predicted(plan.OpCount());
 #ifdef TENON_HAS_CONVERTER
   const auto inspection = InspectPlan(ReadFile(path));
   if (!inspection) return predicted;  // a plan runs without its record
-  const auto costs = PredictedCosts(nlohmann::ordered_json::parse(inspection->json));
-  for (size_t i = 0; i < predicted.size(); ++i) {
-    const auto found = costs.find(plan.Op(i).name);
-    if (found != costs.end()) predicted[i] = found->second;
-  }
+  auto recorded = PredictedOps(nlohmann::ordered_json::parse(inspection->json));
+  if (recorded.size() == predicted.size()) predicted = std::move(recorded);
 #else
   static_cast<void>(path);
 #endif

@@ -7,17 +7,13 @@ namespace tenon::tool {
 
 using Json = nlohmann::ordered_json;
 
-std::map<std::string, double> PredictedCosts(const Json& plan) {
-  std::map<std::string, double> costs;
-  if (plan["decisions"].is_null()) return costs;
-  for (const Json& mapped : plan["decisions"]["mapping"]) {
-    for (const Json& candidate : mapped["candidates"]) {
-      if (candidate["reason"] == "" && candidate["ms"].is_number()) {
-        costs[mapped["op"].get<std::string>()] = candidate["ms"].get<double>();
-      }
-    }
-  }
-  return costs;
+std::vector<std::optional<double>> PredictedOps(const Json& plan) {
+  std::vector<std::optional<double>> times(plan["ops"].size());
+  if (plan["decisions"].is_null()) return times;
+  const Json recorded = plan["decisions"]["time"].value("op_ms", Json::array());
+  if (recorded.size() != times.size()) return times;  // a plan of an older converter
+  for (size_t i = 0; i < times.size(); ++i) times[i] = recorded[i].get<double>();
+  return times;
 }
 
 namespace {
@@ -27,7 +23,7 @@ namespace {
 class Clock {
  public:
   explicit Clock(const Json& plan)
-      : plan_(plan), costs_(PredictedCosts(plan)), ends_(plan["workers"].size()) {
+      : plan_(plan), costs_(PredictedOps(plan)), ends_(plan["workers"].size()) {
     times_.resize(plan["ops"].size());
   }
 
@@ -56,16 +52,15 @@ class Clock {
       start = std::max(start, others[before]);
     }
     const auto op = step["op"].get<size_t>();
-    const auto cost = costs_.find(plan_["ops"][op]["name"].get<std::string>());
-    const bool is_known = cost != costs_.end();
-    times_[op] = {start, is_known ? cost->second : 0, is_known};
+    const std::optional<double>& cost = costs_[op];
+    times_[op] = {start, cost.value_or(0), cost.has_value()};
     ends.push_back(start + times_[op].ms);
     return true;
   }
 
   const Json& plan_;
-  std::map<std::string, double> costs_;
-  std::vector<std::vector<double>> ends_;  ///< of the steps done, by worker
+  std::vector<std::optional<double>> costs_;  ///< by op
+  std::vector<std::vector<double>> ends_;     ///< of the steps done, by worker
   std::vector<PredictedTime> times_;
 };
 
