@@ -144,6 +144,7 @@ void CountOperand(const OpCall& call, int input, StepCounts& counts) {
   counts.rows = std::max(counts.rows, static_cast<double>(y.Elements()) / RowOf(nest));
   const int64_t stride = RowStride(nest, kMostOperands - 1);
   if (input == 0 ? stride != 1 : stride != 0 && stride != 1) ++counts.gathered;
+  if (input == 0 && RowStride(nest, 0) != 1) ++counts.gathered;
 }
 
 StepCounts CountSteps(const OpCall& call) {
@@ -221,17 +222,28 @@ namespace {
 struct Copies {
   double rows = 0;
   double contiguous = 0;
+  double converted = 0;
   double strided = 0;
+  double interleaved = 0;  ///< few planes become one or the reverse
   double transposed = 0;
   double single = 0;
   double tiles = 0;
+
+  /// As portable/movement/copy_strided.cpp has them.
+  static constexpr int64_t kFewPlanes = 4;
+  static constexpr int64_t kLongTile = 512;
 
   void Take(Nest nest, double elements, bool same_type) {
     nest.Simplify();
     if (const int crossing = nest.CrossingDimension(); crossing >= 0) {
       const int64_t across = nest.dims[crossing];
-      // Tiles of 32 x 32 are copied by blocks of 4 x 4 in registers; the rest by elements.
       const auto row = static_cast<int64_t>(RowOf(nest));
+      if (row <= kFewPlanes || across < kFewPlanes) {
+        interleaved += elements;
+        tiles += elements / static_cast<double>(std::min(across, row) * kLongTile);
+        return;
+      }
+      // Tiles of 32 x 32 are copied by blocks of 4 x 4 in registers; the rest by elements.
       const int64_t in_blocks = (across / 4 * 4) * (row / 4 * 4);
       const double blocked = static_cast<double>(in_blocks) / static_cast<double>(across * row);
       transposed += elements * blocked;
@@ -241,7 +253,7 @@ struct Copies {
     } else {
       rows += elements / RowOf(nest);
       const bool runs = RowStride(nest, 0) == 1 && RowStride(nest, 1) == 1;
-      (runs && same_type ? contiguous : strided) += elements;
+      (!runs ? strided : same_type ? contiguous : converted) += elements;
     }
   }
 };
@@ -313,10 +325,12 @@ void Movement(const Context& context) {
   if (copies.tiles > 0) terms.model += " transposed";
   terms.Add("rows", copies.rows);
   terms.Add("contiguous", copies.contiguous);
+  terms.Add("converted", copies.converted);
   terms.Add("strided", copies.strided);
+  terms.Add("interleaved", copies.interleaved);
   terms.Add("transposed", copies.transposed);
   terms.Add("transposed_singly", copies.single);
-  terms.Add("tiles", copies.tiles);
+  terms.Add("transposed_tiles", copies.tiles);
   if (kind == OpKind::kPad) terms.Add("outputs", static_cast<double>(call.Output().Elements()));
   AddActivationTraffic(context);
 }

@@ -7,6 +7,7 @@
 #include "backends/cpu/caps/q8_winograd_caps.hpp"
 #include "backends/cpu/caps/tiles.hpp"
 #include "converter/cost/features_kernels.hpp"
+#include "runtime/base/loop_nest.hpp"
 #include "runtime/ops/kernel_refusals.hpp"
 
 namespace tenon::converter::features {
@@ -159,11 +160,19 @@ void QuantizedMatMul(const Context& context) {
 void QuantizedElements(const Context& context) {
   const OpCall& call = context.call();
   context.terms.Add("elements", static_cast<double>(call.Output().Elements()));
-  // Inputs whose layout differs from the output's are gathered element by element.
+  // Rows with gaps between their elements, on either side, go through a buffer one by one.
   const TensorView& x = call.Input(0);
-  const bool alike = (x.IsRowMajor() && call.Output().IsRowMajor()) ||
-                     (x.IsChannelsLast() && call.Output().IsChannelsLast());
-  context.terms.Add("elements_apart", alike ? 0.0 : static_cast<double>(x.Elements()));
+  const TensorView& y = call.Output();
+  LoopNest<2> nest;
+  for (int k = 0; k < y.rank; ++k) {
+    nest.Add(y.dims[k], y.strides[k], BroadcastStride(x, y.rank, k));
+  }
+  nest.Simplify();
+  nest.LengthenRows();
+  const bool apart = nest.rank > 0 && (nest.RowStride(0) != 1 || nest.RowStride(1) != 1);
+  const auto elements = static_cast<double>(y.Elements());
+  context.terms.Add("rows", elements / nest.RowLength());
+  context.terms.Add("elements_apart", apart ? elements : 0.0);
   AddActivationTraffic(context);
 }
 

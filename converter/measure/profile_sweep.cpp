@@ -267,9 +267,9 @@ void AddGemmNetworks(std::vector<SweepNetwork>& networks) {
 
 }  // namespace
 
-TensorId SweepBuilder::Input(const std::vector<int32_t>& dims) {
+TensorId SweepBuilder::Input(const std::vector<int32_t>& dims, DType dtype) {
   const std::string name = fmt::format("input_{}", inputs_++);
-  const TensorId id = network_.graph.AddTensor(name, DType::kF32, MakeShape(dims));
+  const TensorId id = network_.graph.AddTensor(name, dtype, MakeShape(dims));
   network_.graph.AddInput(id, name);
   return id;
 }
@@ -335,6 +335,7 @@ std::vector<SweepNetwork> SweepNetworks() {
   AddPoolNetworks(networks);
   AddGemmNetworks(networks);
   AddRowNetworks(networks);
+  AddStackNetworks(networks);
   AddQuantizedNetworks(networks);
   return networks;
 }

@@ -29,7 +29,7 @@ class SweepBuilder {
   [[nodiscard]] int Pick(const std::vector<int>& values) {
     return values[static_cast<size_t>(random_.Next() % values.size())];
   }
-  TensorId Input(const std::vector<int32_t>& dims);
+  TensorId Input(const std::vector<int32_t>& dims, DType dtype = DType::kF32);
   TensorId Constant(const std::vector<int32_t>& dims);
   TensorId ConstantOf(DType dtype, const std::vector<int32_t>& dims);
   /// Adds a vector of given values.
@@ -59,6 +59,8 @@ class SweepBuilder {
 
 /// Adds networks of elementwise, reducing and moving ops (profile_sweep_rows.cpp).
 void AddRowNetworks(std::vector<SweepNetwork>& networks);
+/// Adds networks of ops on parts of others' tensors (profile_sweep_stacks.cpp).
+void AddStackNetworks(std::vector<SweepNetwork>& networks);
 /// Adds networks of quantized ops (profile_sweep_quantized.cpp).
 void AddQuantizedNetworks(std::vector<SweepNetwork>& networks);
 

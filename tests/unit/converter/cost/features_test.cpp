@@ -145,7 +145,7 @@ output %y
   CHECK(terms.model == "cpu.copy.portable transposed");
   CHECK(terms.amounts.at("transposed") == doctest::Approx(8 * 20));
   CHECK(terms.amounts.at("transposed_singly") == doctest::Approx(210 - 160));
-  CHECK(terms.amounts.at("tiles") == 1);
+  CHECK(terms.amounts.at("transposed_tiles") == 1);
 }
 
 TEST_CASE("A working set is found in a cache, in part, or beyond it") {
@@ -210,6 +210,32 @@ output %y
   CHECK(terms.amounts.at("copied_rows") == 2 * 12 * 3);
   CHECK(terms.amounts.at("copied") == 2 * 12 * 3 * 5);
   CHECK(terms.amounts.at("tiles") == 2 * 4);
+}
+
+TEST_CASE("Copies by how the elements lie: rows, conversions, few planes, tiles, elements") {
+  const auto copy = [](const char* from, const char* shape, const char* to) {
+    const Terms terms =
+        TermsOf(fmt::format("graph g\ninput %x: {0}[{1}]\n"
+                            "%y: {0}[{1}] {2} = copy(%x) @cpu/cpu.copy.portable\noutput %y\n",
+                            from, shape, to));
+    std::string text;
+    for (const char* term :
+         {"contiguous", "strided", "interleaved", "transposed", "transposed_singly"}) {
+      if (terms.amounts.at(term) > 0) text += fmt::format("{} {};", term, terms.amounts.at(term));
+    }
+    return fmt::format("{} tiles {}", text, terms.amounts.at("transposed_tiles"));
+  };
+  CHECK(copy("f32", "2,3,4,5", "") == "contiguous 120; tiles 0");
+  CHECK(copy("f32", "1,3,32,32", "channels_last") == "interleaved 3072; tiles 2");
+  CHECK(copy("f32", "1,32,8,8", "channels_last") == "transposed 2048; tiles 2");
+  CHECK(copy("f32", "1,6,8,8", "channels_last") == "transposed 256;transposed_singly 128; tiles 2");
+  const Terms cast = TermsOf(R"(graph g
+input %x: bool[6,7]
+%y = cast(%x) {to=f32} @cpu/cpu.cast.portable
+output %y
+)");
+  CHECK(cast.amounts.at("converted") == 42);
+  CHECK(cast.amounts.at("strided") == 0);
 }
 
 TEST_CASE("Products of bytes go four deep and sixteen channels wide") {
