@@ -7,6 +7,7 @@
 #include "backends/fpga/codegen/segment_code.hpp"
 #include "converter/board/board.hpp"
 #include "converter/ir/graph.hpp"
+#include "converter/ir/locations.hpp"
 #include "converter/solve/time/simulator.hpp"
 
 namespace tenon::converter {
@@ -50,12 +51,17 @@ class AnalyticCostModel final : public CostModel {
   explicit AnalyticCostModel(int threads = 1) : threads_(threads) {}
   /// For a board whose ops read constants in place from a separate space (flash): those bytes are
   /// read at that space's bandwidth, in parallel with the rest, and count as `compute`.
-  explicit AnalyticCostModel(const Board& board, int threads = 1);
+  /// With `locations`, of the graph that will be queried, which must outlive the model, operands
+  /// whose elements lie apart cost what fetching them takes.
+  explicit AnalyticCostModel(const Board& board, int threads = 1,
+                             const Locations* locations = nullptr);
   [[nodiscard]] OpTime TimeOf(const Graph& graph, const Op& op, const Unit& unit) const override;
 
  private:
   int threads_;
   bool is_x86_64_ = false;
+  const Locations* locations_ = nullptr;
+  double latency_ns_ = 0;                 ///< of the arena's space
   double constant_bytes_per_second_ = 0;  ///< 0: constants come through the unit's port
 };
 

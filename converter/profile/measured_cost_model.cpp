@@ -93,7 +93,7 @@ std::unique_ptr<CostModel> MakeCostModel(const Board& board, const Profile* prof
     if (locations != nullptr && HasInstructionTables(board)) {
       return std::make_unique<InstructionCostModel>(board, *locations);
     }
-    return std::make_unique<AnalyticCostModel>(board);
+    return std::make_unique<AnalyticCostModel>(board, 1, locations);
   }
   return std::make_unique<MeasuredCostModel>(*profile, locations);
 }

@@ -16,4 +16,8 @@ namespace tenon::cpu {
 /// as roundings of fixed point take several; -1: as the op's row counts.
 [[nodiscard]] int64_t OwnElementaryOps(const char* name, const OpCall& call, bool wide_bytes);
 
+/// Returns what starting the kernel takes, as a share of what starting an elementwise op takes: on
+/// processors with an operating system, where the data is near.
+[[nodiscard]] double StartShare(const char* name);
+
 }  // namespace tenon::cpu

@@ -195,5 +195,90 @@ TEST_CASE("AnalyticCostModel: operands that a core's own cache holds come at its
   CHECK(TimeOf(kProduct, "y", unit).compute == (constants + others) * 1000);
 }
 
+constexpr std::string_view kStacked = R"(graph g
+input %x: f32[1,2,8,16]
+%y = unary(%x) {function=neg} @cpu/cpu.unary.portable
+output %y
+)";
+
+TEST_CASE("AnalyticCostModel: with places known, elements that lie apart cost their fetching") {
+  const Graph graph = Parse(kStacked);
+  const Op& op = ProducerOf(graph, "y");
+  Locations locations = DenseIn(graph);
+  Board board;
+  board.units.push_back(RoundUnit("cpu"));
+  const auto compute = [&] {
+    return AnalyticCostModel(board, 1, &locations).TimeOf(graph, op, board.units[0]).compute;
+  };
+  const Picoseconds dense = compute();
+  const Picoseconds unknown = AnalyticCostModel(board).TimeOf(graph, op, board.units[0]).compute;
+  CHECK(dense < unknown + unknown / 4);
+  // The two planes side by side: each element is fetched by itself.
+  locations.tensors[static_cast<size_t>(op.inputs[0])].strides = {256, 1, 32, 2};
+  CHECK(compute() > dense + 5 * 256 * 1000);
+  // Firmware's kernels have rates of their own for what they move.
+  board.units[0].portable_kernels_only = true;
+  const Picoseconds apart = compute();
+  locations = DenseIn(graph);
+  CHECK(apart == compute());
+}
+
+TEST_CASE("AnalyticCostModel: with places known, a reduction goes as its elements lie") {
+  // Channels last would add up vectors of 32 channels; row-major adds up pairs.
+  const Graph graph = Parse(R"(graph g
+input %x: f32[1,32,8,2]
+%y = reduce(%x) {function=sum, axes_mask=8} @cpu/cpu.reduce.portable
+output %y
+)");
+  const Op& op = ProducerOf(graph, "y");
+  const Locations locations = DenseIn(graph);
+  Board board;
+  board.units.push_back(RoundUnit("cpu"));
+  const Picoseconds guessed = AnalyticCostModel(board).TimeOf(graph, op, board.units[0]).compute;
+  const Picoseconds known =
+      AnalyticCostModel(board, 1, &locations).TimeOf(graph, op, board.units[0]).compute;
+  CHECK(known > 8 * guessed);
+}
+
+TEST_CASE("AnalyticCostModel: kernels of bytes start sooner or later than elementwise ones") {
+  const auto fixed = [](const char* op) {
+    const Graph graph =
+        Parse(fmt::format("graph g\ninput %x: i8[1,32]\nconst %t: i8[256] = random(1)\n"
+                          "const %w: i8[32,8] = random(2)\nconst %m: f32[1] = random(3)\n"
+                          "%y: i8[1,{}\noutput %y\n",
+                          op));
+    return AnalyticCostModel(1).TimeOf(graph, ProducerOf(graph, "y"), RoundUnit("cpu")).fixed;
+  };
+  const Picoseconds lookup = fixed("32] = lookup(%x, %t) @cpu/cpu.lookup.bytes");
+  const Picoseconds product =
+      fixed("8] = quantized_matmul(%x, %w, _, %m) @cpu/cpu.quantized_matmul.vector");
+  CHECK(lookup < TimeAtRate(0.5, 1e6));
+  CHECK(product > TimeAtRate(0.5, 1e6));
+}
+
+TEST_CASE("AnalyticCostModel: where constants replace the cache, starts wait for memory") {
+  const Graph graph = Parse(kProduct);
+  Board board;
+  board.units.push_back(RoundUnit("cpu"));
+  MemorySpace ram;
+  ram.name = "ram";
+  ram.holds_arena = true;
+  ram.latency_ns = 100;
+  board.memory_spaces.push_back(ram);
+  Unit& unit = board.units[0];
+  const auto fixed = [&](int64_t cache) {
+    unit.cache_bytes_per_thread = cache;
+    return AnalyticCostModel(board).TimeOf(graph, ProducerOf(graph, "y"), unit).fixed;
+  };
+  const int64_t constants = 4 * (48 + 8);
+  const Picoseconds near = TimeAtRate(0.5, 1e6);
+  CHECK(fixed(0) == near);  // not known
+  CHECK(fixed(constants) == near);
+  const Picoseconds half = fixed(constants / 2);
+  CHECK(half > near);
+  CHECK(fixed(constants / 8) > half);
+  CHECK(fixed(1) == fixed(2));  // all of it is replaced
+}
+
 }  // namespace
 }  // namespace tenon::converter

@@ -4,6 +4,7 @@
 
 #include "converter/cost/instruction_bound.hpp"
 #include "converter/ir/text.hpp"
+#include "tests/unit/converter/cost/round_unit.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -23,19 +24,6 @@ Board MicrocontrollerOf(const char* kernel_set) {
   unit.elementary_ops_per_second = 0.25e9;
   board.units.push_back(unit);
   return board;
-}
-
-Locations DenseIn(const Graph& graph) {
-  Locations locations;
-  for (const char* name : {"x", "f", "y", "z"}) {
-    const TensorId id = graph.FindTensor(name);
-    if (locations.tensors.size() <= static_cast<size_t>(id)) {
-      locations.tensors.resize(static_cast<size_t>(id) + 1);
-    }
-    const Tensor& tensor = graph.tensor(id);
-    locations.tensors[static_cast<size_t>(id)] = {id, 0, DenseStrides(tensor.shape, tensor.layout)};
-  }
-  return locations;
 }
 
 TEST_CASE("InstructionCostModel: an op takes as long as its instructions, others by the rates") {

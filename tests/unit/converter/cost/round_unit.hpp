@@ -5,8 +5,10 @@
 
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "converter/cost/cost_model.hpp"
+#include "converter/ir/locations.hpp"
 #include "converter/ir/text.hpp"
 
 namespace tenon::converter {
@@ -21,6 +23,23 @@ inline const Op& ProducerOf(const Graph& graph, std::string_view tensor) {
   const TensorId id = graph.FindTensor(tensor);
   REQUIRE(id != kNone);
   return graph.op(graph.tensor(id).producer);
+}
+
+/// Every tensor in bytes of its own, without gaps.
+inline Locations DenseIn(const Graph& graph) {
+  Locations locations;
+  for (const OpId id : graph.OpOrder()) {
+    for (const std::vector<TensorId>* operands : {&graph.op(id).inputs, &graph.op(id).outputs}) {
+      for (const TensorId operand : *operands) {
+        if (operand == kNone) continue;
+        const auto place = static_cast<size_t>(operand);
+        if (locations.tensors.size() <= place) locations.tensors.resize(place + 1);
+        const Tensor& tensor = graph.tensor(operand);
+        locations.tensors[place] = {operand, 0, DenseStrides(tensor.shape, tensor.layout)};
+      }
+    }
+  }
+  return locations;
 }
 
 /// A unit of round figures: 1 GMAC/s and 1 G elementary ops/s, so that one is 1000 ps.
