@@ -47,7 +47,8 @@ TEST_CASE("ParseBoard: a unit may be an accelerator, whose configuration is read
 }
 
 TEST_CASE("ParseBoard: an accelerator's figures are all there, and in range") {
-  for (const auto& [key, value] : WithAccelerator()["units"][1]["accelerator"].items()) {
+  const nlohmann::json whole = WithAccelerator();
+  for (const auto& [key, value] : whole["units"][1]["accelerator"].items()) {
     CAPTURE(key);
     nlohmann::json json = WithAccelerator();
     nlohmann::json& accelerator = json["units"][1]["accelerator"];
