@@ -40,7 +40,8 @@ def onnxruntime_runner(path, threads, settings=()):
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     binding = session.io_binding()
     dtypes = {"tensor(float)": numpy.float32, "tensor(uint8)": numpy.uint8,
-              "tensor(int8)": numpy.int8, "tensor(int64)": numpy.int64, "tensor(bool)": numpy.bool_}
+              "tensor(int8)": numpy.int8, "tensor(int32)": numpy.int32, "tensor(int64)": numpy.int64,
+              "tensor(bool)": numpy.bool_}
     inputs = {}
     for port in session.get_inputs():
         shape = [d if isinstance(d, int) else 1 for d in port.shape]
