@@ -255,7 +255,10 @@ class DeviceOp {
     for (const int32_t id : input_ids_) {
       if (id < 0 || operands_[static_cast<size_t>(id)].constant) continue;
       const TensorView own = operands_[static_cast<size_t>(id)].tensor.View();
-      std::memcpy(views_[static_cast<size_t>(id)].data, own.data, SpanBytes(own));
+      // An empty operand has no bytes of its own.
+      if (SpanBytes(own) > 0) {
+        std::memcpy(views_[static_cast<size_t>(id)].data, own.data, SpanBytes(own));
+      }
       const TensorView& view = views_[static_cast<size_t>(id)];
       if (!UploadsWhole()) TENON_RETURN_IF_ERROR(api.upload(queue, {&view, view.data}));
     }
@@ -267,7 +270,7 @@ class DeviceOp {
     TENON_RETURN_IF_ERROR(api.submit(queue));
     TENON_RETURN_IF_ERROR(api.wait(queue, event, kNoDeadline));
     const TensorView own = operands_[out].tensor.View();
-    std::memcpy(own.data, views_[out].data, SpanBytes(own));
+    if (SpanBytes(own) > 0) std::memcpy(own.data, views_[out].data, SpanBytes(own));
     return OkStatus();
   }
 
