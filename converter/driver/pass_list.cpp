@@ -43,6 +43,8 @@ const std::vector<ListedPass>& ListOfPasses() {
        "a batch norm behind the convolution must meet it"},
       {kIntoWeights, kAlways, "fuse-affine", FuseAffine,
        "what is folded into weights must be there when they get their scales"},
+      {kIntoWeights, kFusing, "fold-one-hot", FoldOneHot,
+       "once a product has its bias, and before it gets scales"},
       {kIntoWeights, kAlways, "eliminate-dead-code", EliminateDeadCode,
        "constants left behind would be given scales"},
 
@@ -67,6 +69,8 @@ const std::vector<ListedPass>& ListOfPasses() {
        "before anything is fused into the convolution behind it"},
       {kFuse, kFusing, "fuse-affine", FuseAffine,
        "batch norms and biases, while nothing stands after them"},
+      {kFuse, kFusing, "fold-one-hot", FoldOneHot,
+       "once a product has its bias, and before it gets an activation"},
       {kFuse, kFusing, "merge-branches", MergeBranches,
        "once weights have their scales, which a weight far above the others would spoil, and before"
        " an activation or a residual stands in the way"},

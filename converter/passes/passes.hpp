@@ -62,6 +62,14 @@ namespace tenon::converter {
 //             declined.
 [[nodiscard]] Status FoldPad(Graph& graph, PassContext& context);
 
+// Makes a gather of the product of one-hot rows with a matrix: equal(indices, 0 .. depth - 1), made
+// 1 and 0 by a cast or a select, times constants [depth, n], with or without a bias.
+//
+// Requires:   finite constants, not laid out yet.
+// Guarantees: outputs are the same but for the sign of a zero; indices out of range still give rows
+//             of zeros (and the bias). One-hot rows that others read too stay.
+[[nodiscard]] Status FoldOneHot(Graph& graph, PassContext& context);
+
 // Takes from convolutions the outer rows and columns of taps that read padding alone: of a 3x3
 // kernel on an image of 1x1, or one dilated further than its image is wide, the one in the middle
 // stays.
