@@ -49,6 +49,28 @@ class VectorBlock {
     for (int i = 0; i < kSide; ++i) std::memcpy(to + i * to_row, &a[i], sizeof(Vector));
   }
 
+  /// Three planes of four elements, whose elements it puts side by side.
+  static void InterleaveThree(char* to, const char* from, ptrdiff_t from_column) {
+    static_assert(kSide == 4, "the shuffles are of four elements");
+    Vector a;
+    Vector b;
+    Vector c;
+    std::memcpy(&a, from, sizeof a);
+    std::memcpy(&b, from + from_column, sizeof b);
+    std::memcpy(&c, from + 2 * from_column, sizeof c);
+    const Vector low = __builtin_shufflevector(a, b, 0, 4, 1, 5);     // a0 b0 a1 b1
+    const Vector high = __builtin_shufflevector(a, b, 2, 6, 3, 7);    // a2 b2 a3 b3
+    const Vector ca = __builtin_shufflevector(c, a, 0, 1, 5, 6);      // c0 c1 a1 a2
+    const Vector bc = __builtin_shufflevector(b, c, 1, 2, 5, 6);      // b1 b2 c1 c2
+    const Vector cab = __builtin_shufflevector(c, high, 2, 3, 6, 7);  // c2 c3 a3 b3
+    const Vector first = __builtin_shufflevector(low, ca, 0, 1, 4, 6);
+    const Vector second = __builtin_shufflevector(bc, high, 0, 2, 4, 5);
+    const Vector third = __builtin_shufflevector(cab, cab, 0, 2, 3, 1);
+    std::memcpy(to, &first, sizeof first);
+    std::memcpy(to + sizeof first, &second, sizeof second);
+    std::memcpy(to + 2 * sizeof first, &third, sizeof third);
+  }
+
  private:
   using Vector [[gnu::vector_size(16)]] = T;
   using Indices = std::make_integer_sequence<int, kSide>;
@@ -63,15 +85,24 @@ class VectorBlock {
 
 /// Takes rows of exactly `kColumns` contiguous elements: it interleaves as many planes.
 template <typename T, int kColumns>
-void Interleave(const Tile& tile) {
+[[gnu::always_inline]] inline void Interleave(const Tile& tile) {
   using Word [[gnu::may_alias]] = T;
   auto* to = reinterpret_cast<Word*>(tile.to);
   const Word* from[kColumns];
   for (int c = 0; c < kColumns; ++c) {
     from[c] = reinterpret_cast<const Word*>(tile.from + c * tile.from_column);
   }
+  int32_t row = 0;
+#if defined(TENON_VECTOR_TRANSPOSE)
+  if constexpr (kColumns == 3 && sizeof(T) == 4) {  // compilers do single elements
+    for (; row + 4 <= tile.rows; row += 4) {
+      VectorBlock<T>::InterleaveThree(tile.to + row * tile.to_row, tile.from + row * tile.from_row,
+                                      tile.from_column);
+    }
+  }
+#endif
   TENON_INDEPENDENT_LOOP
-  for (int32_t row = 0; row < tile.rows; ++row) {
+  for (; row < tile.rows; ++row) {
     for (int c = 0; c < kColumns; ++c) to[row * kColumns + c] = from[c][row];
   }
 }
@@ -79,13 +110,14 @@ void Interleave(const Tile& tile) {
 /// The reverse: takes `kRows` interleaved planes apart, one after the other: stores to several
 /// planes by turns would collide where the planes lie a multiple of 4096 bytes apart.
 template <typename T, int kRows>
-void Deinterleave(const Tile& tile) {
+[[gnu::always_inline]] inline void Deinterleave(const Tile& tile) {
   using Word [[gnu::may_alias]] = T;
+  const Tile here = tile;  // what is stored may be anything, `tile` too
   for (int r = 0; r < kRows; ++r) {
-    const auto* from = reinterpret_cast<const Word*>(tile.from) + r;
-    auto* to = reinterpret_cast<Word*>(tile.to + r * tile.to_row);
+    const auto* from = reinterpret_cast<const Word*>(here.from) + r;
+    auto* to = reinterpret_cast<Word*>(here.to + r * here.to_row);
     TENON_INDEPENDENT_LOOP
-    for (int32_t column = 0; column < tile.columns; ++column) to[column] = from[column * kRows];
+    for (int32_t column = 0; column < here.columns; ++column) to[column] = from[column * kRows];
   }
 }
 
@@ -122,7 +154,7 @@ bool CopyFewPlanes(const Tile& tile) {
 }
 
 template <typename T>
-void CopyTile(const Tile& tile) {
+[[gnu::always_inline]] inline void CopyTile(const Tile& tile) {
   const bool is_unit = tile.from_row == sizeof(T) && tile.to_column == sizeof(T);
   if (!is_unit) return CopyTileScalar<T>(tile);
   if (CopyFewPlanes<T>(tile)) return;
@@ -153,6 +185,33 @@ void CopyTile(const Tile& tile) {
 #endif
 }
 
+/// Copies `count` tiles of one size, from where `outer` is on. What a tile is made of must be known
+/// to be no memory that its elements are stored to: `copy` is inlined.
+template <typename Copy>
+void CopyEachTile(Tile tile, Odometer<2> outer, int count, const Copy& copy) {
+  for (; count > 0; --count, outer.Next()) {
+    tile.to = outer.cursor().at[0];
+    tile.from = outer.cursor().at[1];
+    copy(tile);
+  }
+}
+
+/// For tiles of a few elements, of each pixel's channels, say: what to do is decided once.
+template <typename T>
+void CopySmallTiles(const Tile& tile, const Odometer<2>& outer, int count) {
+  constexpr auto kBytes = static_cast<ptrdiff_t>(sizeof(T));
+  const auto interleave = [&](auto columns) {
+    CopyEachTile(tile, outer, count,
+                 [](const Tile& one) { Interleave<T, decltype(columns)::value>(one); });
+  };
+  if (tile.from_row == kBytes && tile.to_column == kBytes && tile.to_row == tile.columns * kBytes) {
+    if (tile.columns == 2) return interleave(std::integral_constant<int, 2>());
+    if (tile.columns == 3) return interleave(std::integral_constant<int, 3>());
+    if (tile.columns == 4) return interleave(std::integral_constant<int, 4>());
+  }
+  CopyEachTile(tile, outer, count, [](const Tile& one) { CopyTile<T>(one); });
+}
+
 /// Copies with dimension `source` and the innermost one in tiles, so that neither side jumps over
 /// a cache line for every element.
 void CopyInTiles(LoopNest<2> nest, int source, int element_bytes, const Cursor<2>& start,
@@ -180,6 +239,11 @@ void CopyInTiles(LoopNest<2> nest, int source, int element_bytes, const Cursor<2
   const auto tasks = static_cast<int>(nest.Elements() * down * across);
   WithWord(element_bytes, [&](auto word) {
     ParallelFor(elements >= kParallelElements ? parallel : nullptr, tasks, [&](int begin, int end) {
+      if (down == 1 && across == 1) {
+        CopySmallTiles<decltype(word)>(whole, Odometer<2>(nest, nest.rank, start, begin),
+                                       end - begin);
+        return;
+      }
       for (int task = begin; task < end; ++task) {
         const int32_t column_at = task % across * tile_columns;
         const int32_t row_at = task / across % down * tile_rows;
@@ -193,6 +257,73 @@ void CopyInTiles(LoopNest<2> nest, int source, int element_bytes, const Cursor<2
       }
     });
   });
+}
+
+using TileRoutine = void (*)(const Tile&);
+
+/// Copies the rows of a tile, pieces of memory of so few bytes that a call for each would take
+/// longer than its copy.
+template <size_t kBytes>
+void CopyPieces(const Tile& tile) {
+  const Tile here = tile;  // what is stored may be anything, `tile` too
+  char* to = here.to;
+  const char* from = here.from;
+  for (int32_t row = 0; row < here.rows; ++row) {
+    std::memcpy(to, from, kBytes);
+    to += here.to_row;
+    from += here.from_row;
+  }
+}
+
+/// Null for sizes that are not expected.
+TileRoutine RoutineOfPieces(ptrdiff_t bytes) {
+#if defined(TENON_VECTOR_TRANSPOSE)
+  switch (bytes) {
+    case 8:
+      return CopyPieces<8>;
+    case 12:
+      return CopyPieces<12>;
+    case 16:
+      return CopyPieces<16>;
+    case 24:
+      return CopyPieces<24>;
+    case 32:
+      return CopyPieces<32>;
+    case 48:
+      return CopyPieces<48>;
+    case 64:
+      return CopyPieces<64>;
+    default:
+      break;
+  }
+#endif
+  return static_cast<void>(bytes), nullptr;
+}
+
+/// For rows that are one piece of memory on both sides. False where nothing was done.
+bool CopyFewBytes(LoopNest<2> nest, int element_bytes, const Cursor<2>& start,
+                  const ParallelRunner* parallel) {
+  if (nest.rank < 2) return false;
+  if (nest.RowStride(0) != element_bytes || nest.RowStride(1) != element_bytes) return false;
+  const int row = nest.rank - 2;
+  const TileRoutine copy = RoutineOfPieces(ptrdiff_t{element_bytes} * nest.RowLength());
+  if (copy == nullptr) return false;
+  Tile whole = {};
+  whole.rows = nest.dims[row];
+  whole.to_row = nest.strides[0][row];
+  whole.from_row = nest.strides[1][row];
+  const int64_t elements = nest.Elements();
+  const auto tasks = static_cast<int>(elements / nest.RowLength() / whole.rows);
+  ParallelFor(elements >= kParallelElements ? parallel : nullptr, tasks, [&](int begin, int end) {
+    Odometer<2> outer(nest, row, start, begin);
+    Tile tile = whole;
+    for (int task = begin; task < end; ++task, outer.Next()) {
+      tile.to = outer.cursor().at[0];
+      tile.from = outer.cursor().at[1];
+      copy(tile);
+    }
+  });
+  return true;
 }
 
 bool SameStrides(const LoopNest<2>& nest) {
@@ -216,6 +347,7 @@ void CopyStrided(LoopNest<2> nest, int element_bytes, void* to, const void* from
     CopyInTiles(nest, source, element_bytes, start, parallel);
     return;
   }
+  if (CopyFewBytes(nest, element_bytes, start, parallel)) return;
   const ptrdiff_t to_stride = nest.RowStride(0);
   const ptrdiff_t from_stride = nest.RowStride(1);
   WithWord(element_bytes, [&](auto word) {

@@ -97,6 +97,32 @@ TEST_CASE("Transpose: y's dimension k is x's dimension permutation[k]") {
   }
 }
 
+TEST_CASE("Transpose: few channels of every pixel, as in shuffles of groups") {
+  ForEachElementSize([](auto word, DType dtype) {
+    using Word = decltype(word);
+    for (int32_t groups = 1; groups <= 6; ++groups) {
+      for (int32_t each = 1; each <= 21; ++each) {
+        CAPTURE(groups);
+        CAPTURE(each);
+        const Dims dims = {5, 7, groups, each};
+        const Dims out = {5, 7, each, groups};
+        OpFixture op(OpKind::kTranspose);
+        op.AddInput(NumberedTensor<Word>(dtype, dims, Layout::kRowMajor));
+        const Tensor y = op.AddOutput(Tensor(dtype, out, Layout::kRowMajor));
+        TransposeAttributes attributes;
+        attributes.rank = 4;
+        const int32_t order[] = {0, 1, 3, 2};
+        std::copy(std::begin(order), std::end(order), attributes.permutation);
+        REQUIRE(op.Run(attributes, 2).ok());
+        CHECK(y.Values<Word>() == ExpectedFrom<Word>(out, [&](const Dims& index) {
+                return Ravel({index[0], index[1], index[3], index[2]}, dims);
+              }));
+        CHECK(y.GapsIntact());
+      }
+    }
+  });
+}
+
 TEST_CASE("Reshape: elements keep their row-major order under any strides") {
   const std::pair<Dims, Dims> shapes[] = {{{2, 3, 4, 5}, {2, 60}},
                                           {{2, 60}, {2, 3, 4, 5}},
