@@ -17,11 +17,37 @@ int TilePixels(int most, const ConvGeometry& g) {
   return shares_set && most > kWays ? kWays : most;
 }
 
+/// Returns how many pixels a tile of these weights takes at most. A window's pointers change with
+/// each tap, and of more than these some lie in memory: one register of 16 channels a pixel has too
+/// few products to hide that.
+int MostTilePixels(const PackedWeights& packed) {
+  constexpr int kMostPointers = 9;
+  constexpr int kOneRegister = 16;
+  const int most = MostPixels(packed);
+  const GroupedShape& shape = packed.shape;
+  const int outputs = shape.outputs / shape.convolutions;
+  const bool is_one = outputs > kOneRegister / 2 && outputs <= kOneRegister;
+  return is_one && shape.taps > 1 && most > kMostPointers ? kMostPointers : most;
+}
+
 /// Pointers to what pixels [first, first + count) read, tap after tap, of the first input channel:
 /// the groups of a grouped convolution read as many floats on as their `source` says.
 class TileRows {
  public:
-  TileRows(const TileGemm& gemm, const float* x) : gemm_(gemm), x_(x) {}
+  TileRows(const TileGemm& gemm, const float* x) : gemm_(gemm), x_(x) {
+    if (gemm.pointwise) return;
+    const ConvGeometry& g = gemm.geometry;
+    int64_t* offset = offsets_;
+    for (int kh = 0; kh < g.kernel[0]; ++kh) {
+      for (int kw = 0; kw < g.kernel[1]; ++kw) {
+        *offset++ =
+            int64_t{kh} * g.dilations[0] * g.x.row + int64_t{kw} * g.dilations[1] * g.x.pixel;
+      }
+    }
+    for (int axis = 0; axis < 2; ++axis) {
+      last_inside_[axis] = g.in_extent[axis] - 1 - int64_t{g.kernel[axis] - 1} * g.dilations[axis];
+    }
+  }
 
   [[nodiscard]] const float* const* Fill(int64_t first, int count) {
     if (first == first_) return rows_;
@@ -52,6 +78,13 @@ class TileRows {
   void FillPixel(int i, int count, const float* image, int64_t top, int64_t left) {
     const ConvGeometry& g = gemm_.geometry;
     const float** row = rows_ + i;
+    if (top >= 0 && left >= 0 && top <= last_inside_[0] && left <= last_inside_[1]) {
+      const float* from = image + top * g.x.row + left * g.x.pixel;
+      for (int tap = 0; tap < gemm_.packed->shape.taps; ++tap, row += count) {
+        *row = from + offsets_[tap];
+      }
+      return;
+    }
     for (int kh = 0; kh < g.kernel[0]; ++kh) {
       for (int kw = 0; kw < g.kernel[1]; ++kw) {
         *row = g.Input(image, top + int64_t{kh} * g.dilations[0],
@@ -64,11 +97,17 @@ class TileRows {
   const TileGemm& gemm_;
   const float* x_;
   int64_t first_ = -1;
+  int64_t last_inside_[2] = {};  ///< the last row and column that no tap leaves the image from
+  int64_t offsets_[kMostTaps];   ///< of taps from the first one
   const float* rows_[kMostTaps * kMostPixels];
 };
 
 void ActivateTile(const TileGemm& gemm, float* y, int64_t y_step, int pixels, int channels) {
   if (gemm.epilogue.is_clamp) return;
+  if (y_step == channels) {  // one row: short ones leave lanes empty
+    channels *= pixels;
+    pixels = 1;
+  }
   Activate(*gemm.packed->routines, gemm.activation, y, y_step, pixels, channels);
 }
 
@@ -110,12 +149,22 @@ constexpr int kLineFloats = 16;
 /// Tiles of so few pixels ask for nothing ahead: reading weights is all that they do.
 constexpr int kFewPixels = 3;
 
+/// Weights of at most so many bytes come near by themselves, and tiles that ask for none are
+/// shorter.
+constexpr int64_t kFewWeightBytes = 64 * 1024;
+
+bool AsksAhead(const PackedWeights& packed) {
+  const GroupedShape& shape = packed.shape;
+  const int64_t weights = int64_t{shape.outputs} * shape.depth * shape.taps;
+  return weights * int64_t{sizeof(float)} > kFewWeightBytes;
+}
+
 /// Lets the tiles from `tile` on, of `tiles`, bring their share of the next group's weights near:
 /// the first tile of that group would else wait for memory.
 void LookAhead(const PackedWeights& packed, int group, int tile, int tiles, TileCall& call) {
   call.ahead = nullptr;
   call.ahead_lines = 0;
-  if (group + 1 == packed.group_count) return;
+  if (group + 1 == packed.group_count || !AsksAhead(packed)) return;
   const ChannelGroup& next = packed.groups[group + 1];
   if (next.weight_step != next.width) return;  // no panel
   const int64_t floats = int64_t{packed.shape.taps} * packed.shape.depth * next.width;
@@ -139,7 +188,7 @@ void FetchGroup(const PackedWeights& packed, int group) {
 /// Lets the groups of a tile bring the weights of the group behind each near. The first tile reads
 /// them all from wherever they lie; the others find them in the second-level cache.
 void LookAtNextGroups(const PackedWeights& packed, TileCall& call) {
-  if (packed.even_groups < 2) return;
+  if (packed.even_groups < 2 || !AsksAhead(packed)) return;
   const ChannelGroup& first = packed.groups[0];
   const bool is_panel = first.weight_step == first.width;
   call.ahead_next = packed.weights_next;
@@ -263,7 +312,7 @@ TileGemm MakeTileGemm(const PackedWeights& packed, const ConvGeometry& geometry,
   gemm.geometry = geometry;
   gemm.activation = activation;
   gemm.epilogue = MakeEpilogue(activation);
-  const int tile_pixels = TilePixels(MostPixels(packed), geometry);
+  const int tile_pixels = TilePixels(MostTilePixels(packed), geometry);
   gemm.tiles = (geometry.Pixels() + tile_pixels - 1) / tile_pixels;
   gemm.tile_pixels = geometry.Pixels() / gemm.tiles;
   gemm.larger_tiles = geometry.Pixels() % gemm.tiles;
@@ -272,6 +321,9 @@ TileGemm MakeTileGemm(const PackedWeights& packed, const ConvGeometry& geometry,
   gemm.groups_first = weights * int64_t{sizeof(float)} > kManyWeightBytes;
   gemm.small = geometry.Work() < kSmallWork;
   gemm.pointwise = IsPointwise(geometry) && HasEvenPixels(x, &gemm.x_step);
+  // Where groups read nothing in common, one call for many tiles of each is best.
+  const bool reads_once = shape.convolutions > 1 || packed.group_count == 1;
+  if (gemm.pointwise && reads_once) gemm.groups_first = true;
   gemm.scatter = !HasDenseChannels(y) || !HasEvenPixels(y, &gemm.y_step);
   if (residual != nullptr) {
     gemm.scatter = gemm.scatter || !HasDenseChannels(*residual) ||

@@ -155,7 +155,7 @@ template <int kWidth, int kPixels, TileMode kMode>
     rows += kPixels;
     int64_t k = 0;
     if constexpr (kParts == 1) {
-      while (k + kAheadDepth <= call.depth) {
+      while (call.ahead_lines > 0 && k + kAheadDepth <= call.depth) {
         for (int line = call.ahead_lines; line > 0; --line) {
           __builtin_prefetch(place.ahead, 0, 2);
           place.ahead += call.ahead_step;
@@ -261,12 +261,33 @@ static void RunWholeTile(const TileCall& call) {
   }
 }
 
-/// Finishes the sums of one pixel's channels, four at a time and then one by one.
-[[gnu::always_inline]] static inline void FinishPixel(const TileCall& call, const Bounds<4>& bounds,
-                                                      const float* sums, const float* residual,
-                                                      float* y) {
-  constexpr int kFour = 4;
+/// Finishes up to kCount of one pixel's channels, `count` that are left.
+template <int kCount>
+[[gnu::always_inline]] static inline void FinishLanes(const TileCall& call, const float* sums,
+                                                      const float* residual, float* y, int count) {
+  const Lanes<kCount, true> lanes = {count < kCount ? count : kCount};
+  Vector<kCount> values = Load<kCount>(sums);
+  if (residual != nullptr) values += lanes.Get(residual);
+  lanes.Put(y, Bounds<kCount>(call.low, call.high).Clamp(values));
+}
+
+/// Finishes the sums of one pixel's channels: under masks, or four at a time and then one by one.
+[[gnu::always_inline]] static inline void FinishPixel(const TileCall& call, const float* sums,
+                                                      const float* residual, float* y) {
   int c = 0;
+#if TENON_F32_AVX512
+  // As many as were stored at once: other loads would wait until those stores are in the cache.
+  for (; c < call.channels && c + kLanes <= call.width; c += kLanes) {
+    FinishLanes<kLanes>(call, sums + c, residual == nullptr ? nullptr : residual + c, y + c,
+                        call.channels - c);
+  }
+  if (c < call.channels) {
+    FinishLanes<kLanes / 2>(call, sums + c, residual == nullptr ? nullptr : residual + c, y + c,
+                            call.channels - c);
+  }
+#else
+  constexpr int kFour = 4;
+  const Bounds<kFour> bounds(call.low, call.high);
   for (; c + kFour <= call.channels; c += kFour) {
     Vector<kFour> four = Load<kFour>(sums + c);
     if (residual != nullptr) four += Load<kFour>(residual + c);
@@ -277,6 +298,7 @@ static void RunWholeTile(const TileCall& call) {
     const float raised = sum < call.low ? call.low : sum;
     y[c] = raised > call.high ? call.high : raised;
   }
+#endif
 }
 
 /// A group with fewer channels than lanes goes through a buffer, so that tiles store whole vectors.
@@ -294,11 +316,10 @@ static void RunTile(const TileCall& call) {
   whole.outputs_far = false;
   float* y = call.y;
   const float* residual = call.residual;
-  const Bounds<4> bounds(call.low, call.high);
   for (int repeat = 0; repeat < call.repeats; ++repeat) {
     RunWholeTile(whole);
     for (int i = 0; i < call.pixels; ++i) {
-      FinishPixel(call, bounds, buffer + i * call.width,
+      FinishPixel(call, buffer + i * call.width,
                   residual == nullptr ? nullptr : residual + i * call.residual_step,
                   y + i * call.y_step);
     }
