@@ -45,24 +45,6 @@ OpId OnlyBefore(const Graph& graph, OpId id, OpKind kind) {
   return IsRowMajor(graph, op) && IsRowMajor(graph, graph.op(before)) ? before : kNone;
 }
 
-/// For each joined dimension the first of those that it is made of, and their number at the end;
-/// empty where they are not made of more others one after the other.
-std::vector<int32_t> RunsOf(const Shape& joined, const Shape& parts) {
-  if (joined.rank >= parts.rank) return {};
-  std::vector<int32_t> begins;
-  int32_t at = 0;
-  for (int32_t i = 0; i < joined.rank; ++i) {
-    begins.push_back(at);
-    int64_t product = 1;
-    while (at < parts.rank && (at == begins.back() || product < joined[i])) product *= parts[at++];
-    if (product != joined[i]) return {};
-    // Ones belong to what is before them, unless the dimensions that follow need them.
-    while (at < parts.rank && parts[at] == 1 && parts.rank - at > joined.rank - 1 - i) ++at;
-  }
-  begins.push_back(at);
-  return at == parts.rank ? begins : std::vector<int32_t>();
-}
-
 /// The transpose of the parts that moves joined dimensions as `transpose` does. `begins` are of the
 /// dimensions before it.
 TransposeAttributes OfParts(const TransposeAttributes& transpose,
@@ -119,6 +101,22 @@ bool TryCutEarlier(Graph& graph, OpId id) {
 }
 
 }  // namespace
+
+std::vector<int32_t> RunsOf(const Shape& joined, const Shape& parts) {
+  if (joined.rank >= parts.rank) return {};
+  std::vector<int32_t> begins;
+  int32_t at = 0;
+  for (int32_t i = 0; i < joined.rank; ++i) {
+    begins.push_back(at);
+    int64_t product = 1;
+    while (at < parts.rank && (at == begins.back() || product < joined[i])) product *= parts[at++];
+    if (product != joined[i]) return {};
+    // Ones belong to what is before them, unless the dimensions that follow need them.
+    while (at < parts.rank && parts[at] == 1 && parts.rank - at > joined.rank - 1 - i) ++at;
+  }
+  begins.push_back(at);
+  return at == parts.rank ? begins : std::vector<int32_t>();
+}
 
 bool TryTransposeBeforePad(Graph& graph, OpId id) {
   if (graph.op(id).kind != OpKind::kTranspose) return false;

@@ -2,9 +2,16 @@
 // them. Each of these leaves a graph that computes the same.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "converter/ir/graph.hpp"
 
 namespace tenon::converter {
+
+/// Returns for each joined dimension the first of those that it is made of, and their number at the
+/// end; nothing where they are not made of more others one after the other.
+[[nodiscard]] std::vector<int32_t> RunsOf(const Shape& joined, const Shape& parts);
 
 /// Moves a transpose before the pad whose result it alone reads, so that transposes on both sides
 /// of the pad meet, and the pad meets the op whose windows may take it.

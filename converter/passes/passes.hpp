@@ -226,12 +226,40 @@ Status FoldLookups(Graph& graph, PassContext& context);
 // Guarantees: no op's result takes the bytes of a state.
 [[nodiscard]] Status KeepStates(Graph& graph, PassContext& context);
 
-// Rewrites channel shuffles of bytes (Zhang et al., "ShuffleNet", 2018, section 3.1) where images
-// are channels-last: reshape to groups, transpose, reshape back, written on [N, H, W, C].
+// Brings functions of one element, and those with a constant per channel, from behind moves of
+// elements to before them, where they can become part of the convolution whose result is moved: a
+// batch norm and an activation behind a transposed convolution or depth to space.
 //
-// Requires:   moves on bytes (FuseQuantized).
+// Requires:   f32; each of the moves has no other reader; the convolution has no activation and no
+//             residual.
+// Guarantees: results are the same bits.
+[[nodiscard]] Status FunctionsBeforeMoves(Graph& graph, PassContext& context);
+
+// Lets a convolution compute its channels in the order in which a move that alone reads them
+// (image_moves.hpp) leaves them in an image that lies channels last: the phases of a transposed
+// convolution phase by phase, so that whole rows of channels are moved, not single elements.
+//
+// Requires:   constant weights and bias of f32, no residual; a channel may not leave its group.
+// Guarantees: results are the same bits.
+[[nodiscard]] Status OrderChannels(Graph& graph, PassContext& context);
+
+// Splits a convolution that computes all phases of a transposed one, and more than is kept of them,
+// into one for each phase: with the taps that this phase has, and the outputs that are kept. Those
+// of a transposed depthwise convolution are depthwise, with one output a channel.
+//
+// Requires:   phases of whole vectors of channels; constant weights and bias of f32, no residual,
+//             one group or as many as channels.
+// Guarantees: nothing is left but convolutions joined as channels, and their move.
+[[nodiscard]] Status SplitPhases(Graph& graph, PassContext& context);
+
+// Rewrites moves of images (image_moves.hpp), among them channel shuffles (Zhang et al.,
+// "ShuffleNet", 2018, section 3.1), where images are channels last: reshape, transpose and reshape
+// written on [N, H, W, C].
+//
+// Requires:   nothing.
 // Guarantees: the same elements at the same places. In channels-last layout, transposes to and from
-//             [N, H, W, C] are views, so one copy of three is left.
-[[nodiscard]] Status ShuffleChannels(Graph& graph, PassContext& context);
+//             [N, H, W, C] are views, so one copy of three is left. Images that will not lie
+//             channels last are left alone.
+[[nodiscard]] Status MoveChannelsLast(Graph& graph, PassContext& context);
 
 }  // namespace tenon::converter

@@ -131,8 +131,10 @@ TEST_CASE("Canonicalise: runs the listed passes whose conditions hold, in their 
       "%y = dequantize(%q, %s)\noutput %y\n";
   const Names clean = {"simplify", "fold-constants", "eliminate-dead-code"};
   const Names norms = {"fuse-layer-norm"};
-  const Names fused = {"fold-pad",        "fuse-affine",   "merge-branches",
-                       "fuse-activation", "fuse-residual", "eliminate-dead-code"};
+  const Names fused = {"fold-pad",           "functions-before-moves", "fuse-affine",
+                       "merge-branches",     "fuse-activation",        "fuse-residual",
+                       "order-channels",     "split-phases",           "move-channels-last",
+                       "eliminate-dead-code"};
   const auto joined = [](std::initializer_list<Names> parts) {
     Names all;
     for (const Names& part : parts) all.insert(all.end(), part.begin(), part.end());
@@ -145,7 +147,7 @@ TEST_CASE("Canonicalise: runs the listed passes whose conditions hold, in their 
   CHECK(PassesOn(kQuantized, true) ==
         joined({clean,
                 norms,
-                {"fold-pad", "fuse-quantized", "fold-lookups", "simplify", "shuffle-channels",
+                {"fold-pad", "fuse-quantized", "fold-lookups", "simplify", "move-channels-last",
                  "eliminate-dead-code", "fold-constants", "eliminate-dead-code"},
                 fused,
                 {"isolate-outputs"}}));
@@ -171,6 +173,98 @@ TEST_CASE("ConvertGraph: random graphs that went wrong once stay right") {
   // each row, which lie a row apart.
   for (const uint64_t seed : {uint64_t{522036}, uint64_t{273}}) {
     CHECK(TrySeed(seed, RandomGraphOptions{}.most_ops, OptionsFor()) == "");
+  }
+}
+
+/// What any variant of the graph computes wrongly, in words; empty if nothing.
+std::string TryText(const std::string& text) {
+  const auto graph = converter::ParseGraph("graph g\n" + text);
+  if (!graph.ok()) return graph.error().message;
+  const auto inputs = RandomInputs(*graph, 7);
+  const Evaluation expected = EvaluateGraph(*graph, inputs);
+  if (!expected.error.empty()) return "evaluate: " + expected.error;
+  for (const Variant& variant : kVariants) {
+    const std::string wrong = RunVariant(*graph, variant, expected, inputs, OptionsFor());
+    if (!wrong.empty()) return wrong;
+  }
+  return {};
+}
+
+TEST_CASE("ConvertGraph: moves of images behind convolutions, and what follows them") {
+  const std::string conv =
+      "input %x: f32[2,6,5,7]\nconst %w: f32[24,6,1,1] = random(1)\n"
+      "const %b: f32[24] = random(2)\n%c = conv(%x, %w, %b)\n";
+  const std::string grouped =
+      "input %x: f32[2,6,5,7]\nconst %w: f32[24,2,1,1] = random(1)\n"
+      "const %b: f32[24] = random(2)\n%c = conv(%x, %w, %b) {group=3}\n";
+  const auto moved = [](const std::string& parts, const std::string& order,
+                        const std::string& shape) {
+    return "%d = reshape(%c) {dims=[" + parts + "]}\n%e = transpose(%d) {permutation=[" + order +
+           "]}\n%f = reshape(%e) {dims=[" + shape + "]}\n";
+  };
+  const std::string shuffle = moved("2,3,8,5,7", "0,2,1,3,4", "2,24,5,7");
+  const std::string phases = moved("2,6,2,2,5,7", "0,1,4,2,5,3", "2,6,10,14");
+  const std::string rows = moved("2,2,2,6,5,7", "0,3,4,1,5,2", "2,6,10,14");
+  const std::string deep = moved("2,24,1,5,7,1", "0,1,4,2,3,5", "2,24,7,5");
+  const std::string norm = "const %g: f32[1,6,1,1] = random(3)\nconst %h: f32[6,1,1] = random(4)\n";
+  const std::string cut = "%s = slice(%f) {begins=[0,0,1,2], sizes=[2,6,8,11], steps=[1,1,1,1]}\n";
+  for (const std::string& tail : {
+           shuffle + "output %f\n",
+           shuffle + "const %v: f32[8,24,3,3] = random(5)\n%y = conv(%f, %v)\noutput %y\n",
+           phases + "%y = unary(%f) {function=relu}\noutput %y\n",
+           rows + cut + "%y = unary(%s) {function=tanh}\noutput %y\n",
+           phases + norm + cut +
+               "%p = binary(%s, %g) {function=mul}\n%q = binary(%h, %p) {function=sub}\n"
+               "%y = unary(%q) {function=leaky_relu, a=0.1}\noutput %y\n",
+           phases + norm + "%p = binary(%f, %g) {function=mul}\noutput %p\noutput %f\n",
+           deep + "%y = unary(%f) {function=silu}\noutput %y\n",
+       }) {
+    for (const std::string& head : {conv, grouped}) {
+      CAPTURE(tail);
+      CHECK(TryText(head + tail) == "");
+    }
+  }
+}
+
+TEST_CASE("ConvertGraph: transposed depthwise convolutions phase by phase") {
+  for (const char* cut : {"0,0,1,1], sizes=[1,16,48,48", "0,0,0,1], sizes=[1,16,49,45"}) {
+    CAPTURE(cut);
+    CHECK(TryText("input %x: f32[1,16,24,24]\nconst %w: f32[64,1,2,2] = random(1)\n"
+                  "const %b: f32[64] = random(2)\n"
+                  "%c = conv(%x, %w, %b) {pads=[1,1,1,1], group=16}\n"
+                  "%d = reshape(%c) {dims=[1,16,2,2,25,25]}\n"
+                  "%e = transpose(%d) {permutation=[0,1,4,2,5,3]}\n"
+                  "%f = reshape(%e) {dims=[1,16,50,50]}\n%y = slice(%f) {begins=[" +
+                  std::string(cut) + "], steps=[1,1,1,1]}\noutput %y\n") == "");
+  }
+}
+
+TEST_CASE("ConvertGraph: transposed convolutions phase by phase") {
+  // Phases of 3x3 and of 4x4 windows: whole, and without their outermost rows and columns.
+  std::string sparse;
+  for (int i = 0; i < 4 * 16 * 32; ++i) {
+    const int phase = i / (16 * 32);
+    const int row = phase < 2 ? 0 : 1;
+    const int column = phase % 2;
+    for (int tap = 0; tap < 4; ++tap) {
+      const bool is_zero = (row == 0 && tap < 2) || (column == 0 && tap % 2 == 0);
+      sparse += is_zero ? "0, " : fmt::format("{}, ", (i * 7 + tap) % 5 - 2);
+    }
+  }
+  sparse.resize(sparse.size() - 2);
+  for (const std::string& weights : {std::string("random(1)"), "[" + sparse + "]"}) {
+    for (const char* cut : {"0,0,1,1], sizes=[1,16,24,24", "0,0,0,0], sizes=[1,16,25,24",
+                            "0,0,1,0], sizes=[1,16,23,26", "0,0,2,3], sizes=[1,16,21,20"}) {
+      CAPTURE(cut);
+      CHECK(TryText("input %x: f32[1,32,12,12]\nconst %w: f32[64,32,2,2] = " + weights +
+                    "\nconst %b: f32[64] = random(2)\n"
+                    "%c = conv(%x, %w, %b) {pads=[1,1,1,1]}\n"
+                    "%d = reshape(%c) {dims=[1,2,2,16,13,13]}\n"
+                    "%e = transpose(%d) {permutation=[0,3,4,1,5,2]}\n"
+                    "%f = reshape(%e) {dims=[1,16,26,26]}\n%s = slice(%f) {begins=[" +
+                    cut + "], steps=[1,1,1,1]}\n%y = unary(%s) {function=relu}\noutput %y\n") ==
+            "");
+    }
   }
 }
 
