@@ -53,6 +53,9 @@ const std::vector<ListedPass>& ListOfPasses() {
       {kFuse, kFusing, "fuse-layer-norm", FuseLayerNorm,
        "before quantize ops are fused with what makes their input, its root becomes the activation"
        " of a sum, and its scale part of a product"},
+      {kFuse, kFusing, "functions-before-moves", FunctionsBeforeMoves,
+       "batch norms and activations behind transposed convolutions must meet them"},
+      {kFuse, kFusing, "simplify", Simplify, "moves meet that functions stood between"},
       {kFuse, kQuantizedFusing, "fold-pad", FoldPad,
        "the float form says most plainly what is padded with"},
       {kFuse, kQuantizedFusing, "fuse-quantized", FuseQuantized,
@@ -69,8 +72,6 @@ const std::vector<ListedPass>& ListOfPasses() {
       {kFuse, kQuantized, "eliminate-dead-code", EliminateDeadCode, "drops their quantized form"},
       {kFuse, kFusing, "fold-pad", FoldPad,
        "before anything is fused into the convolution behind it"},
-      {kFuse, kFusing, "functions-before-moves", FunctionsBeforeMoves,
-       "batch norms and activations behind transposed convolutions must meet them"},
       {kFuse, kFusing, "fuse-affine", FuseAffine,
        "batch norms and biases, while nothing stands after them"},
       {kFuse, kFusing, "fold-one-hot", FoldOneHot,

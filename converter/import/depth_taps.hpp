@@ -49,26 +49,36 @@ template <typename Node>
 Result<TensorId> ConvolveVolume(Node& node, TensorId x, const std::vector<TensorId>& taps,
                                 TensorId bias, const DepthWindow& depth,
                                 const ConvAttributes& attributes) {
+  // One volume is computed as the images that it is of, from one op to the next.
+  if (node.ShapeOf(x)[0] == 1) {
+    const Shape volume = node.ShapeOf(x);
+    TENON_ASSIGN_OR_RETURN(x, node.Reshape(x, {volume[1], volume[2], volume[3], volume[4]}));
+  }
+  const bool is_one = node.ShapeOf(x).rank == 4;
+  const int32_t axis = is_one ? 0 : 1;
   if (depth.begin != 0 || depth.end != 0) {
     PadAttributes pad;
-    pad.rank = 5;
-    pad.begins[1] = depth.begin;
-    pad.ends[1] = depth.end;
+    pad.rank = node.ShapeOf(x).rank;
+    pad.begins[axis] = depth.begin;
+    pad.ends[axis] = depth.end;
     TENON_ASSIGN_OR_RETURN(x, node.Emit(OpKind::kPad, {x}, Attributes(pad)));
   }
   const Shape shape = node.ShapeOf(x);
   const int64_t extent = (static_cast<int64_t>(taps.size()) - 1) * depth.dilation + 1;
-  if (shape[1] < extent) return InputError("its window does not fit into the depth of its input");
-  const auto places = static_cast<int32_t>((shape[1] - extent) / depth.stride + 1);
+  if (shape[axis] < extent) {
+    return InputError("its window does not fit into the depth of its input");
+  }
+  const auto places = static_cast<int32_t>((shape[axis] - extent) / depth.stride + 1);
   TensorId sum = kNone;
   for (size_t tap = 0; tap < taps.size(); ++tap) {
     TENON_ASSIGN_OR_RETURN(
-        const TensorId seen,
-        node.Slice(x, SliceAlong(shape, 1, static_cast<int64_t>(tap) * depth.dilation, places,
+        TensorId images,
+        node.Slice(x, SliceAlong(shape, axis, static_cast<int64_t>(tap) * depth.dilation, places,
                                  depth.stride)));
-    TENON_ASSIGN_OR_RETURN(
-        const TensorId images,
-        node.Reshape(seen, {int64_t{shape[0]} * places, shape[2], shape[3], shape[4]}));
+    if (!is_one) {
+      TENON_ASSIGN_OR_RETURN(
+          images, node.Reshape(images, {int64_t{shape[0]} * places, shape[2], shape[3], shape[4]}));
+    }
     std::vector<TensorId> inputs = {images, taps[tap]};
     if (tap == 0 && bias != kNone) inputs.push_back(bias);
     TENON_ASSIGN_OR_RETURN(const TensorId y,
@@ -80,7 +90,7 @@ Result<TensorId> ConvolveVolume(Node& node, TensorId x, const std::vector<Tensor
     }
   }
   const Shape image = node.ShapeOf(sum);
-  return node.Reshape(sum, {shape[0], places, image[1], image[2], image[3]});
+  return node.Reshape(sum, {image[0] / places, places, image[1], image[2], image[3]});
 }
 
 /// The three dimensions of a transposed convolution.

@@ -102,6 +102,16 @@ OpId BehindChannels(const Graph& graph, OpId last) {
   }
 }
 
+/// True of a sum of two results, as volumes are made of: it may have an activation.
+bool IsPlainSum(const Graph& graph, TensorId x, OpId reader) {
+  const OpId sum = ProducerOfKind(graph, x, OpKind::kBinary);
+  if (sum == kNone || graph.OnlyConsumer(x) != reader) return false;
+  const Op& op = graph.op(sum);
+  return op.attributes.As<BinaryAttributes>().function == BinaryFunction::kAdd &&
+         GetActivation(op).function == UnaryFunction::kIdentity &&
+         ProducerOfKind(graph, op.inputs[1], OpKind::kConv) != kNone;
+}
+
 /// The constant that does to the convolution's result what `constant` does to the moved one.
 std::vector<double> ConstantBefore(const Graph& graph, const Moves& moves, TensorId constant,
                                    const Shape& result) {
@@ -142,7 +152,9 @@ Result<bool> TryUnary(Graph& graph, OpId id) {
   const Moves moves = MovesBefore(graph, id, x);
   if (moves.first == kNone || graph.tensor(x).dtype != DType::kF32) return false;
   const TensorId before = graph.op(moves.first).inputs.front();
-  if (!ComesFromConv(graph, before, moves.first)) return false;
+  if (!ComesFromConv(graph, before, moves.first) && !IsPlainSum(graph, before, moves.first)) {
+    return false;
+  }
   if (!SuitsChannels(graph, graph.op(id), before)) return false;
   TENON_RETURN_IF_ERROR(Put(graph, id, moves, {before}));
   return true;

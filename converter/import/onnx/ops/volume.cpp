@@ -16,12 +16,61 @@ Result<TensorId> Pooled(Lowering& node, OpKind kind, TensorId x, const Window& w
   return node.Emit(kind, {x}, Attributes(attributes));
 }
 
+/// The largest of each window along the first dimension, which is not padded.
+Result<TensorId> LargestOfDepth(Lowering& node, TensorId x, const WindowSpan& depth) {
+  const Shape shape = node.ShapeOf(x);
+  const int32_t extent = (depth.kernel - 1) * depth.dilation + 1;
+  const int32_t places = (shape[0] - extent) / depth.stride + 1;
+  TensorId largest = kNone;
+  for (int32_t tap = 0; tap < depth.kernel; ++tap) {
+    TENON_ASSIGN_OR_RETURN(
+        const TensorId seen,
+        node.Slice(x, SliceAlong(shape, 0, tap * depth.dilation, places, depth.stride)));
+    if (largest == kNone) {
+      largest = seen;
+    } else {
+      TENON_ASSIGN_OR_RETURN(largest, node.Binary(BinaryFunction::kMax, largest, seen));
+    }
+  }
+  return largest;
+}
+
+/// Returns whether the volume is best pooled as images, one of each depth: where it is one, and few
+/// of them are compared.
+bool IsPooledAsImages(OpKind kind, const Shape& x, const WindowSpan& depth) {
+  constexpr int32_t kMostTaps = 4;
+  const bool one_by_one = depth.kernel == 1 && depth.stride == 1;
+  return x[0] == 1 && depth.begin == 0 && depth.end == 0 &&
+         (one_by_one || (kind == OpKind::kMaxPool && depth.kernel <= kMostTaps &&
+                         x[2] > (depth.kernel - 1) * depth.dilation));
+}
+
+/// See ConvolveVolume, which has its images in the same order.
+Result<TensorId> PoolImages(Lowering& node, OpKind kind, TensorId x,
+                            const std::vector<WindowSpan>& spans, const PoolAttributes& attributes,
+                            int output) {
+  const Shape shape = node.ShapeOf(x);
+  TENON_ASSIGN_OR_RETURN(x, node.Transpose(x, {0, 2, 1, 3, 4}));
+  TENON_ASSIGN_OR_RETURN(x, node.Reshape(x, {shape[2], shape[1], shape[3], shape[4]}));
+  TENON_ASSIGN_OR_RETURN(
+      x, Pooled(node, kind, x, WindowOf(spans[kHeight], spans[kWidth]), attributes));
+  if (spans[kDepth].kernel > 1 || spans[kDepth].stride > 1) {
+    TENON_ASSIGN_OR_RETURN(x, LargestOfDepth(node, x, spans[kDepth]));
+  }
+  const Shape image = node.ShapeOf(x);
+  TENON_ASSIGN_OR_RETURN(x, node.Reshape(x, {1, image[0], image[1], image[2], image[3]}));
+  return node.Transpose(x, {0, 2, 1, 3, 4}, output);
+}
+
 }  // namespace
 
 Result<TensorId> EmitVolumePool(Lowering& node, OpKind kind, TensorId x,
                                 const std::vector<WindowSpan>& spans,
                                 const PoolAttributes& attributes, int output) {
   const Shape shape = node.ShapeOf(x);
+  if (IsPooledAsImages(kind, shape, spans[kDepth])) {
+    return PoolImages(node, kind, x, spans, attributes, output);
+  }
   TENON_ASSIGN_OR_RETURN(
       x, node.Reshape(x, {shape[0], int64_t{shape[1]} * shape[2], shape[3], shape[4]}));
   TENON_ASSIGN_OR_RETURN(

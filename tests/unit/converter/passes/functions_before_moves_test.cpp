@@ -57,6 +57,21 @@ TEST_CASE("FunctionsBeforeMoves: what does not come from a convolution stays") {
   CHECK(RunOn(kFunctionsBeforeMoves, text).report.changed == 0);
 }
 
+TEST_CASE("FunctionsBeforeMoves: an activation comes to a sum of convolutions") {
+  const auto changed = [](const char* function) {
+    return RunOn(kFunctionsBeforeMoves,
+                 fmt::format("input %x: f32[2,1,4,5]\nconst %w: f32[6,1,1,1] = random(1)\n"
+                             "%c = conv(%x, %w)\n%e = conv(%x, %w)\n"
+                             "%s = binary(%c, %e) {{function={}}}\n"
+                             "%d = reshape(%s) {{dims=[1,2,6,4,5]}}\n"
+                             "%y = unary(%d) {{function=relu}}\noutput %y\n",
+                             function))
+        .report.changed;
+  };
+  CHECK(changed("add") == 1);
+  CHECK(changed("mul") == 0);
+}
+
 TEST_CASE("FunctionsBeforeMoves: functions beyond bounds need channels that fill vectors") {
   const auto changed = [](const char* function) {
     return RunOn(kFunctionsBeforeMoves,

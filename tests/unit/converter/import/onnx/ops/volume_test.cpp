@@ -80,19 +80,38 @@ ModelBuilder OneNode(const char* op, const Windows& w, int64_t images, int64_t c
 const Windows kPadded = {{4, 5, 6}, {2, 3, 2}, {1, 2, 2}, {1, 1, 1}, {1, 1, 0}, {0, 1, 1}};
 
 TEST_CASE("MaxPool: three spatial dimensions") {
-  const Floats x = Numbers(2 * VolumeOf(kPadded.size));
-  Floats expected;
-  for (int64_t channel = 0; channel < 2; ++channel) {
-    const float* volume = x.data() + channel * VolumeOf(kPadded.size);
-    ForEachPlace(kPadded, [&](const Triple& place) {
-      float most = -std::numeric_limits<float>::infinity();
-      ForEachTap(kPadded, place, [&](int64_t, int64_t element) {
-        if (element >= 0) most = std::max(most, volume[element]);
-      });
-      expected.push_back(most);
-    });
+  // Padded in the depth; not padded there, where one volume is pooled as images; each depth alone.
+  const Windows cases[] = {
+      kPadded,
+      {{7, 5, 6}, {2, 2, 2}, {2, 2, 2}},
+      {{9, 5, 6}, {3, 3, 2}, {2, 1, 1}, {2, 1, 1}, {0, 1, 0}, {0, 1, 1}},
+      {{4, 5, 6}, {1, 2, 2}, {1, 2, 2}},
+      {{4, 5, 6}, {1, 2, 2}, {2, 2, 2}},
+      {{8, 5, 6}, {5, 2, 2}, {1, 1, 1}},
+  };
+  for (const Windows& w : cases) {
+    for (const int64_t images : {1, 2}) {
+      CAPTURE(images);
+      CAPTURE(w.kernel[0]);
+      const Floats x = Numbers(images * 2 * VolumeOf(w.size));
+      Floats expected;
+      for (int64_t channel = 0; channel < images * 2; ++channel) {
+        const float* volume = x.data() + channel * VolumeOf(w.size);
+        ForEachPlace(w, [&](const Triple& place) {
+          float most = -std::numeric_limits<float>::infinity();
+          ForEachTap(w, place, [&](int64_t, int64_t element) {
+            if (element >= 0) most = std::max(most, volume[element]);
+          });
+          expected.push_back(most);
+        });
+      }
+      const auto model =
+          OneNode("MaxPool", w, images, 2)
+              .Set("dilations", std::vector<int64_t>(w.dilations.begin(), w.dilations.end()))
+              .Output("y");
+      CheckClose(Run(model, {x}), expected);
+    }
   }
-  CheckClose(Run(OneNode("MaxPool", kPadded, 1, 2).Output("y"), {x}), expected);
 }
 
 TEST_CASE("AveragePool: three spatial dimensions, with and without the padding") {
@@ -123,33 +142,37 @@ TEST_CASE("Conv: three spatial dimensions, in groups, with gaps and padding") {
   w.dilations = {2, 1, 1};
   w.strides = {2, 1, 2};
   const int64_t taps = VolumeOf(w.kernel);
-  const Floats x = Numbers(4 * VolumeOf(w.size));
   const Floats weights = Numbers(2 * 2 * taps);
-  Floats expected;
-  for (int64_t output = 0; output < 2; ++output) {  // each of a group of two inputs
-    ForEachPlace(w, [&](const Triple& place) {
-      float sum = output == 0 ? 0.5F : -2.0F;
-      for (int64_t input = 0; input < 2; ++input) {
-        const float* volume = x.data() + (output * 2 + input) * VolumeOf(w.size);
-        ForEachTap(w, place, [&](int64_t tap, int64_t element) {
-          const auto at = static_cast<size_t>((output * 2 + input) * taps + tap);
-          if (element >= 0) sum += volume[element] * weights[at];
-        });
-      }
-      expected.push_back(sum);
-    });
+  for (const int64_t images : {1, 2}) {
+    CAPTURE(images);
+    const Floats x = Numbers(images * 4 * VolumeOf(w.size));
+    Floats expected;
+    for (int64_t channel = 0; channel < images * 2; ++channel) {
+      const int64_t output = channel % 2;  // each of a group of two inputs
+      ForEachPlace(w, [&](const Triple& place) {
+        float sum = output == 0 ? 0.5F : -2.0F;
+        for (int64_t input = 0; input < 2; ++input) {
+          const float* volume = x.data() + (channel * 2 + input) * VolumeOf(w.size);
+          ForEachTap(w, place, [&](int64_t tap, int64_t element) {
+            const auto at = static_cast<size_t>((output * 2 + input) * taps + tap);
+            if (element >= 0) sum += volume[element] * weights[at];
+          });
+        }
+        expected.push_back(sum);
+      });
+    }
+    const auto model = ModelBuilder(13)
+                           .Input("x", {images, 4, w.size[0], w.size[1], w.size[2]})
+                           .Floats("w", {2, 2, w.kernel[0], w.kernel[1], w.kernel[2]}, weights)
+                           .Floats("b", {2}, {0.5F, -2.0F})
+                           .Node("Conv", {"x", "w", "b"}, {"y"})
+                           .Set("group", int64_t{2})
+                           .Set("strides", std::vector<int64_t>{2, 1, 2})
+                           .Set("dilations", std::vector<int64_t>{2, 1, 1})
+                           .Set("pads", w.Pads())
+                           .Output("y");
+    CheckClose(Run(model, {x}), expected);
   }
-  const auto model = ModelBuilder(13)
-                         .Input("x", {1, 4, w.size[0], w.size[1], w.size[2]})
-                         .Floats("w", {2, 2, w.kernel[0], w.kernel[1], w.kernel[2]}, weights)
-                         .Floats("b", {2}, {0.5F, -2.0F})
-                         .Node("Conv", {"x", "w", "b"}, {"y"})
-                         .Set("group", int64_t{2})
-                         .Set("strides", std::vector<int64_t>{2, 1, 2})
-                         .Set("dilations", std::vector<int64_t>{2, 1, 1})
-                         .Set("pads", w.Pads())
-                         .Output("y");
-  CheckClose(Run(model, {x}), expected);
 }
 
 TEST_CASE("Conv: a window deeper than its input is refused") {
