@@ -20,7 +20,7 @@ bool IsFromChannelsLast(const TransposeAttributes& transpose) {
 /// convolutions and pools make, and what is computed from such element by element.
 class ChannelsLast {
  public:
-  explicit ChannelsLast(const Graph& graph) : graph_(graph) {
+  ChannelsLast(const Graph& graph, const PassContext& context) : graph_(graph), context_(context) {
     for (const OpId id : graph.OpOrder()) {
       if (IsOne(graph.op(id))) Add(graph.op(id).outputs.front());
     }
@@ -35,7 +35,7 @@ class ChannelsLast {
   [[nodiscard]] bool IsOne(const Op& op) const {
     if (op.outputs.empty() || graph_.tensor(op.outputs.front()).shape.rank != 4) return false;
     const OpTraits& traits = TraitsOf(op.kind);
-    if (traits.convolution || traits.pool) return true;
+    if (traits.convolution || traits.pool) return IsFast(op);
     switch (op.kind) {
       case OpKind::kTranspose:
         return IsFromChannelsLast(op.attributes.As<TransposeAttributes>());
@@ -58,6 +58,12 @@ class ChannelsLast {
     }
   }
 
+  /// Portable kernels of floats take what needs the least memory.
+  [[nodiscard]] bool IsFast(const Op& op) const {
+    if (graph_.tensor(op.outputs.front()).dtype != DType::kF32) return true;
+    return context_.has_fast_kernel && context_.has_fast_kernel(graph_, op);
+  }
+
   /// What is found here will be moved, and then lie channels last.
   [[nodiscard]] bool EndsMove(const Op& op) const {
     const auto move = FindImageMove(graph_, graph_.tensor(op.outputs.front()).producer);
@@ -71,6 +77,7 @@ class ChannelsLast {
   }
 
   const Graph& graph_;
+  const PassContext& context_;
   std::vector<bool> known_;
 };
 
@@ -134,12 +141,15 @@ Status Rewrite(Graph& graph, const ImageMove& move) {
 }  // namespace
 
 Status MoveChannelsLast(Graph& graph, PassContext& context) {
-  const ChannelsLast channels_last(graph);
+  const ChannelsLast channels_last(graph, context);
   for (const OpId id : graph.OpOrder()) {
     if (!graph.IsOp(id) || graph.op(id).kind != OpKind::kReshape) continue;
     if (graph.tensor(graph.op(id).outputs.front()).shape.rank != 4) continue;
     const auto move = FindImageMove(graph, id);
     if (!move.has_value() || !channels_last.Has(move->x)) continue;
+    const Tensor& x = graph.tensor(move->x);
+    const bool shuffles = x.shape == graph.tensor(graph.op(id).outputs.front()).shape;
+    if (x.dtype != DType::kF32 && !shuffles) continue;
     TENON_RETURN_IF_ERROR(Rewrite(graph, *move));
     ++context.report.changed;
   }

@@ -113,10 +113,13 @@ Result<bool> TryOrder(Graph& graph, const ImageMove& move) {
 }  // namespace
 
 Status OrderChannels(Graph& graph, PassContext& context) {
+  if (!context.has_fast_kernel) return {};
   for (const OpId id : graph.OpOrder()) {
     if (!graph.IsOp(id)) continue;
     const auto move = FindImageMove(graph, id);
     if (!move.has_value()) continue;
+    const OpId conv = ProducerOfKind(graph, move->x, OpKind::kConv);
+    if (conv == kNone || !context.has_fast_kernel(graph, graph.op(conv))) continue;
     TENON_ASSIGN_OR_RETURN(const bool ordered, TryOrder(graph, *move));
     context.report.changed += ordered ? 1 : 0;
   }

@@ -240,6 +240,7 @@ Status FoldLookups(Graph& graph, PassContext& context);
 // convolution phase by phase, so that whole rows of channels are moved, not single elements.
 //
 // Requires:   constant weights and bias of f32, no residual; a channel may not leave its group.
+//             PassContext::has_fast_kernel for the convolution.
 // Guarantees: results are the same bits.
 [[nodiscard]] Status OrderChannels(Graph& graph, PassContext& context);
 
@@ -248,7 +249,7 @@ Status FoldLookups(Graph& graph, PassContext& context);
 // of a transposed depthwise convolution are depthwise, with one output a channel.
 //
 // Requires:   phases of whole vectors of channels; constant weights and bias of f32, no residual,
-//             one group or as many as channels.
+//             one group or as many as channels. PassContext::has_fast_kernel for it.
 // Guarantees: nothing is left but convolutions joined as channels, and their move.
 [[nodiscard]] Status SplitPhases(Graph& graph, PassContext& context);
 
@@ -256,7 +257,9 @@ Status FoldLookups(Graph& graph, PassContext& context);
 // "ShuffleNet", 2018, section 3.1), where images are channels last: reshape, transpose and reshape
 // written on [N, H, W, C].
 //
-// Requires:   nothing.
+// Requires:   of floats, PassContext::has_fast_kernel for the convolution or pool that they come
+//             from: where memory is short, moves as the model has them can be split. Of bytes,
+//             shuffles alone.
 // Guarantees: the same elements at the same places. In channels-last layout, transposes to and from
 //             [N, H, W, C] are views, so one copy of three is left. Images that will not lie
 //             channels last are left alone.

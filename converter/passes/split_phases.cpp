@@ -372,10 +372,11 @@ class Splitter {
 }  // namespace
 
 Status SplitPhases(Graph& graph, PassContext& context) {
+  if (!context.has_fast_kernel) return {};
   for (const OpId id : graph.OpOrder()) {
     if (!graph.IsOp(id)) continue;
     const auto phases = Find(graph, id);
-    if (!phases.has_value()) continue;
+    if (!phases.has_value() || !context.has_fast_kernel(graph, graph.op(phases->conv))) continue;
     Splitter splitter(graph, *phases);
     if (!splitter.Plan()) continue;
     TENON_RETURN_IF_ERROR(splitter.Run());

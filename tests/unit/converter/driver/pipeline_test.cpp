@@ -131,9 +131,8 @@ TEST_CASE("Canonicalise: runs the listed passes whose conditions hold, in their 
       "%y = dequantize(%q, %s)\noutput %y\n";
   const Names clean = {"simplify", "fold-constants", "eliminate-dead-code"};
   const Names norms = {"fuse-layer-norm", "functions-before-moves", "simplify"};
-  const Names fused = {"fold-pad",        "fuse-affine",        "merge-branches",
-                       "fuse-activation", "fuse-residual",      "order-channels",
-                       "split-phases",    "move-channels-last", "eliminate-dead-code"};
+  const Names fused = {"fold-pad",        "fuse-affine",   "merge-branches",
+                       "fuse-activation", "fuse-residual", "eliminate-dead-code"};
   const auto joined = [](std::initializer_list<Names> parts) {
     Names all;
     for (const Names& part : parts) all.insert(all.end(), part.begin(), part.end());

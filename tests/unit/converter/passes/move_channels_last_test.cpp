@@ -4,7 +4,7 @@
 namespace tenon::converter {
 namespace {
 
-const Pass kMoveChannelsLast{"move-channels-last", MoveChannelsLast};
+const Pass kMoveChannelsLast = OnFastKernels("move-channels-last", MoveChannelsLast);
 
 std::string Moved(const std::string& text) { return RunOn(kMoveChannelsLast, text).text; }
 
@@ -60,6 +60,11 @@ TEST_CASE("MoveChannelsLast: what is no image behind, and moves with other reade
     CAPTURE(text);
     CHECK(Moved(text).find("moved") == std::string::npos);
   }
+}
+
+TEST_CASE("MoveChannelsLast: floats of portable kernels are left alone") {
+  const Pass portable{"move-channels-last", MoveChannelsLast};
+  CHECK(RunOn(portable, kShuffle).report.changed == 0);
 }
 
 TEST_CASE("MoveChannelsLast: images that lie row by row are left alone") {

@@ -4,7 +4,7 @@
 namespace tenon::converter {
 namespace {
 
-const Pass kOrderChannels{"order-channels", OrderChannels};
+const Pass kOrderChannels = OnFastKernels("order-channels", OrderChannels);
 
 std::string Net(const std::string& attributes, const std::string& parts,
                 const std::string& permutation, const std::string& shape) {

@@ -27,6 +27,14 @@ inline std::string PrintedForTest(const Graph& graph) {
   return text.substr(text.find('\n') + 1);
 }
 
+/// The pass where every op has a fast kernel.
+inline Pass OnFastKernels(const char* name, const PassFunction& run) {
+  return {name, [run](Graph& graph, PassContext& context) {
+            context.has_fast_kernel = [](const Graph&, const Op&) { return true; };
+            return run(graph, context);
+          }};
+}
+
 /// The pass's result; also checks that a second run finds nothing more to do.
 inline PassResult RunOn(const Pass& pass, std::string_view text) {
   Graph graph = ParsedForTest(text);

@@ -4,7 +4,7 @@
 namespace tenon::converter {
 namespace {
 
-const Pass kSplitPhases{"split-phases", SplitPhases};
+const Pass kSplitPhases = OnFastKernels("split-phases", SplitPhases);
 
 /// A transposed convolution with a stride of 2 in rows, as importers write it: `taps` of each of
 /// two phases of 8 channels, of which rows [begin, begin + 2 * rows - begin) are kept.
