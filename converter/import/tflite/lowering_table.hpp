@@ -14,8 +14,9 @@ using LoweringFunction = Status (*)(Node& node);
 /// What becomes of an operator when its tensors are quantized.
 enum class Integers {
   kInFloats,   ///< numbers are made real, computed with and quantized again: not TFLite's bits
-  kMoved,      ///< elements are only moved: their bits stay (else as kInFloats)
-  kCompared,   ///< elements are only compared: kMoved, but as kInFloats where they have 16 bits
+  kMoved,      ///< bits stay, whatever they stand for; of another type: as kInFloats
+  kTaken,      ///< integers are taken as they are: TFLite's kernels do not look at scales
+  kCompared,   ///< bits stay if they stand for the same; else, or of 16 bits: as kInFloats
   kExact,      ///< `quantized` lowers it to TFLite's own arithmetic (of 16 bits: as kInFloats)
   kExactWide,  ///< kExact, with tensors of 16 bits among the others
 };

@@ -40,7 +40,8 @@ Status LowerConcatenation(Node& node) {
   return node.SetOutput(0, y, parts.order);
 }
 
-// Parts of another scale get the output's first. TFLite does so for u8 only and refuses others.
+// Parts of another scale get the output's first. TFLite does so for u8 only, refuses i8 and joins
+// the bits of i16.
 Status LowerQuantizedConcatenation(Node& node) {
   const auto* options = node.stored().builtin_options_as_ConcatenationOptions();
   std::vector<int> inputs(static_cast<size_t>(node.InputCount()));
@@ -48,13 +49,19 @@ Status LowerQuantizedConcatenation(Node& node) {
   TENON_ASSIGN_OR_RETURN(const bool scaled, HasPerTensorScales(node, inputs));
   const bool active = options != nullptr &&
                       options->fused_activation_function() != format::ActivationFunctionType::NONE;
+  TENON_ASSIGN_OR_RETURN(const DType dtype, node.OutputDType(0));
+  bool words = dtype == DType::kI16 && !active;
+  for (const int input : inputs) {
+    TENON_ASSIGN_OR_RETURN(const DType type, node.InputDType(input));
+    words &= type == DType::kI16;
+  }
+  if (words) return LowerConcatenation(node);
   if (!scaled || active) {
     node.ComputeInFloats();
     return LowerConcatenation(node);
   }
   TENON_ASSIGN_OR_RETURN(Operands parts, AllInputs(node));
   TENON_ASSIGN_OR_RETURN(const Quantization y, node.OutputQuantization(0));
-  TENON_ASSIGN_OR_RETURN(const DType dtype, node.OutputDType(0));
   const float inverse = 1.0F / y.scale();
   for (size_t i = 0; i < parts.ids.size(); ++i) {
     TENON_ASSIGN_OR_RETURN(const Quantization x, node.InputQuantization(static_cast<int>(i)));

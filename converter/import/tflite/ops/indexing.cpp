@@ -68,7 +68,13 @@ Status LowerGatherNd(Node& node) {
 // Indices, updates, shape. Updates of one place add up.
 Status LowerScatterNd(Node& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId tuples, node.Input(0));
-  TENON_ASSIGN_OR_RETURN(const TensorId updates, node.Input(1));
+  TENON_ASSIGN_OR_RETURN(TensorId updates, node.Input(1));
+  const DType dtype = node.DTypeOf(updates);
+  // Sums of narrow integers have room, and wrap around at the end as TFLite's do.
+  const bool is_narrow = dtype == DType::kI8 || dtype == DType::kU8 || dtype == DType::kI16;
+  if (is_narrow) {
+    TENON_ASSIGN_OR_RETURN(updates, node.Cast(updates, DType::kI32));
+  }
   TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> dims, node.Ints(2));
   TENON_ASSIGN_OR_RETURN(const Shape whole, ShapeFromDims(dims));
   TENON_ASSIGN_OR_RETURN(const Places places, PlacesIn(node, tuples, whole));
@@ -81,6 +87,9 @@ Status LowerScatterNd(Node& node) {
   TENON_ASSIGN_OR_RETURN(
       TensorId y, node.Emit(OpKind::kScatter, {zeros, places.of, rows}, Attributes(attributes)));
   TENON_ASSIGN_OR_RETURN(y, node.Reshape(y, dims));
+  if (is_narrow) {
+    TENON_ASSIGN_OR_RETURN(y, node.Cast(y, dtype));
+  }
   return node.SetOutput(0, y);
 }
 

@@ -14,6 +14,7 @@ namespace {
 using Op = format::BuiltinOperator;
 constexpr Integers kInFloats = Integers::kInFloats;
 constexpr Integers kMoved = Integers::kMoved;
+constexpr Integers kTaken = Integers::kTaken;
 constexpr Integers kCompared = Integers::kCompared;
 constexpr Integers kExact = Integers::kExact;
 constexpr Integers kExactWide = Integers::kExactWide;
@@ -35,10 +36,10 @@ constexpr LoweringRow kRows[] = {
      "up to 4096 steps, which become ops of their own"},
     {Op::BROADCAST_TO, LowerBroadcastTo, kMoved},
     {Op::BUCKETIZE, LowerBucketize, kInFloats},
-    {Op::CAST, LowerCast, kMoved},
+    {Op::CAST, LowerCast, kTaken},
     {Op::CEIL, LowerUnary, kInFloats},
     {Op::COMPLEX_ABS, LowerComplex, kInFloats},
-    {Op::CONCATENATION, LowerConcatenation, kExact, LowerQuantizedConcatenation},
+    {Op::CONCATENATION, LowerConcatenation, kExactWide, LowerQuantizedConcatenation},
     {Op::CONV_2D, LowerConv, kExact, LowerQuantizedConv},
     {Op::CONV_3D, LowerVolumeConv, kInFloats},
     {Op::CONV_3D_TRANSPOSE, LowerVolumeTransposeConv, kInFloats},
@@ -61,8 +62,8 @@ constexpr LoweringRow kRows[] = {
     {Op::EXPAND_DIMS, LowerReshape, kMoved},
     {Op::FILL, LowerFill, kMoved},
     {Op::FLOOR, LowerUnary, kInFloats},
-    {Op::FLOOR_DIV, LowerFloorDiv, kInFloats},
-    {Op::FLOOR_MOD, LowerBinary, kInFloats},
+    {Op::FLOOR_DIV, LowerFloorDiv, kTaken},
+    {Op::FLOOR_MOD, LowerBinary, kTaken},
     {Op::FULLY_CONNECTED, LowerFullyConnected, kExact, LowerQuantizedFullyConnected},
     {Op::GATHER, LowerGather, kMoved},
     {Op::GATHER_ND, LowerGatherNd, kMoved},
@@ -85,7 +86,7 @@ constexpr LoweringRow kRows[] = {
     {Op::LOGICAL_OR, LowerBinary, kMoved},
     {Op::LOGISTIC, LowerUnary, kExact, LowerQuantizedFunction},
     {Op::LOG_SOFTMAX, LowerSoftmax, kInFloats},
-    {Op::MATRIX_DIAG, LowerMatrixDiag, kInFloats},
+    {Op::MATRIX_DIAG, LowerMatrixDiag, kTaken},
     {Op::MATRIX_SET_DIAG, LowerMatrixSetDiag, kMoved},
     {Op::MAXIMUM, LowerBinary, kExact, LowerQuantizedExtremum},
     {Op::MAX_POOL_2D, LowerPool, kExact, LowerQuantizedPool},
@@ -93,7 +94,7 @@ constexpr LoweringRow kRows[] = {
     {Op::MINIMUM, LowerBinary, kExact, LowerQuantizedExtremum},
     {Op::MIRROR_PAD, LowerMirrorPad, kMoved},
     {Op::MUL, LowerBinary, kExact, LowerQuantizedMul},
-    {Op::NEG, LowerUnary, kInFloats},
+    {Op::NEG, LowerUnary, kTaken},
     {Op::NON_MAX_SUPPRESSION_V4, LowerNonMaxSuppression, kInFloats, nullptr,
      "how many boxes and both bounds constant"},
     {Op::NON_MAX_SUPPRESSION_V5, LowerNonMaxSuppression, kInFloats, nullptr,
@@ -129,7 +130,7 @@ constexpr LoweringRow kRows[] = {
     {Op::RNN, LowerRnn},
     {Op::ROUND, LowerUnary, kInFloats},
     {Op::RSQRT, LowerRsqrt, kInFloats},
-    {Op::SCATTER_ND, LowerScatterNd, kInFloats, nullptr, "shape constant"},
+    {Op::SCATTER_ND, LowerScatterNd, kTaken, nullptr, "shape constant"},
     {Op::SEGMENT_SUM, LowerSegments, kInFloats, nullptr, "segment_ids constant"},
     {Op::SELECT, LowerSelect, kMoved},
     {Op::SELECT_V2, LowerSelect, kMoved},
@@ -162,7 +163,7 @@ constexpr LoweringRow kRows[] = {
     {Op::SVDF, LowerSvdf, kExactWide, LowerQuantizedSvdf, "its state f32 or i16"},
     {Op::TANH, LowerUnary, kExact, LowerQuantizedFunction},
     {Op::TILE, LowerTile, kMoved},
-    {Op::TOPK_V2, LowerTopK, kCompared, nullptr, "K constant"},
+    {Op::TOPK_V2, LowerTopK, kMoved, nullptr, "K constant"},
     {Op::TRANSPOSE, LowerTranspose, kMoved},
     {Op::TRANSPOSE_CONV, LowerTransposeConv, kExact, LowerQuantizedTransposeConv},
     {Op::UNIDIRECTIONAL_SEQUENCE_LSTM, LowerSequenceLstm, kExactWide, LowerQuantizedSequenceLstm,
@@ -184,22 +185,23 @@ constexpr LoweringRow kRows[] = {
 /// True of the types of dims and indices.
 bool IsIndex(DType type) { return type == DType::kI32 || type == DType::kI64; }
 
-/// True if all quantized operands stand for numbers in the same way, so that bits may be moved.
-Result<bool> HasOneQuantization(const Node& node) {
+/// True if all quantized operands have the output's type, so that bits may be moved; and stand for
+/// numbers in the same way, if `scaled_alike` asks for that.
+Result<bool> BitsMayStay(const Node& node, bool scaled_alike) {
   TENON_ASSIGN_OR_RETURN(const Quantization first, node.OutputQuantization(0));
   TENON_ASSIGN_OR_RETURN(const DType dtype, node.OutputDType(0));
   for (int i = 1; i < node.OutputCount(); ++i) {
     TENON_ASSIGN_OR_RETURN(const DType type, node.OutputDType(i));
     if (IsIndex(type)) continue;
     TENON_ASSIGN_OR_RETURN(const Quantization other, node.OutputQuantization(i));
-    if (!(other == first)) return false;
+    if (scaled_alike && !(other == first)) return false;
   }
   for (int i = 0; i < node.InputCount(); ++i) {
     TENON_ASSIGN_OR_RETURN(const Quantization other, node.InputQuantization(i));
     if (other.IsNone()) continue;
     TENON_ASSIGN_OR_RETURN(const DType type, node.InputDType(i));
     if (IsIndex(type)) continue;
-    if (!(other == first) || type != dtype) return false;
+    if (type != dtype || (scaled_alike && !(other == first))) return false;
   }
   return true;
 }
@@ -223,11 +225,12 @@ Status Lower(Node& node) {
   if (node.HasComplex()) return LowerComplex(node);
   TENON_ASSIGN_OR_RETURN(const QuantizedOperands quantized, node.Quantized());
   if (!quantized.bytes && !quantized.words) return row.lower(node);
+  if (row.integers == Integers::kTaken) return row.lower(node);
   const bool takes_words = row.integers == Integers::kExactWide;
   if (row.quantized != nullptr && (takes_words || !quantized.words)) return row.quantized(node);
   const bool compares = row.integers == Integers::kCompared;
   if (row.integers == Integers::kMoved || (compares && !quantized.words)) {
-    TENON_ASSIGN_OR_RETURN(const bool bits_stay, HasOneQuantization(node));
+    TENON_ASSIGN_OR_RETURN(const bool bits_stay, BitsMayStay(node, /*scaled_alike=*/compares));
     if (bits_stay) return row.lower(node);
   }
   node.ComputeInFloats();
@@ -245,6 +248,7 @@ std::vector<ImportedOperator> TfliteOperators() {
     const bool computes =
         row.integers != tflite::Integers::kMoved && row.integers != tflite::Integers::kCompared;
     if (!computes) quantized = "the bits stay";
+    if (row.integers == tflite::Integers::kTaken) quantized = "taken as they are, without scales";
     if (row.quantized != nullptr) quantized = "TFLite's, bit for bit";
     const std::string name = row.custom.empty() ? tflite::format::EnumNameBuiltinOperator(row.op)
                                                 : std::string(row.custom);

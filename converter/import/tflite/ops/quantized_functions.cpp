@@ -2,6 +2,7 @@
 // kernels compute an element.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 
 #include "converter/import/tflite/ops/quantized.hpp"
@@ -41,6 +42,14 @@ Result<IntegerFunction> Rescaled(const Scales& scales, float slope) {
   });
 }
 
+/// The distance to 0, on the output's scale.
+Result<IntegerFunction> Absolute(const Scales& scales) {
+  TENON_ASSIGN_OR_RETURN(const IntegerFunction rescaled, Rescaled(scales, 1.0F));
+  const int32_t zero_point = scales.x.zero_point();
+  return IntegerFunction(
+      [=](int32_t value) { return rescaled(zero_point + std::abs(value - zero_point)); });
+}
+
 Result<IntegerFunction> Bounded(const Scales& scales, float least, float most) {
   TENON_ASSIGN_OR_RETURN(const IntegerFunction rescaled, Rescaled(scales, 1.0F));
   const auto bound = [&](float value) {
@@ -66,10 +75,10 @@ float ApproximateGelu(float x) {
 }
 
 float RealHardSwish(float x) { return x * std::clamp((x + 3.0F) / 6.0F, 0.0F, 1.0F); }
-float Absolute(float x) { return std::fabs(x); }
 float Exponential(float x) { return std::exp(x); }
 float Tangent(float x) { return std::tanh(x); }
-float Logarithm(float x) { return std::log(x); }
+/// Of what has none the least that there is, as of 0.
+float Logarithm(float x) { return std::log(std::max(x, 0.0F)); }
 
 // --- HARD_SWISH in 16-bit fixed point ---------------------------------------------------------
 
@@ -124,7 +133,7 @@ Result<IntegerFunction> FunctionOf(const Node& node, const Scales& scales) {
   constexpr float kFar = 3.0e38F;
   switch (node.op()) {
     case Op::ABS:
-      return ThroughFloats(scales, Absolute);
+      return Absolute(scales);
     case Op::ELU:
       return ThroughFloats(scales, Elu);
     case Op::EXP:
