@@ -138,6 +138,7 @@ std::vector<NpyArray> ReadInputs(const Plan& plan, const std::vector<std::string
   for (const std::string& argument : arguments) {
     const auto [name, file] = SplitPortFile(argument, "--input", names);
     const std::optional<size_t> index = plan.FindInput(name);
+    if (names.empty()) Fail(kUsage, "the plan has no inputs: leave --input {} out", argument);
     if (!index.has_value()) {
       Fail(kUsage, "the plan has no input '{}': {}it has '{}'", name, DidYouMean(name, names),
            fmt::join(names, "', '"));

@@ -68,6 +68,12 @@ class Messages(cli_test.CliTest):
         text = self.fails(2, "run", "model.tenon", "--zeros", "--expect", "score=x.npy")
         self.assertIn("no output 'score': did you mean 'scores'? it has 'scores'", text)
 
+    def test_an_input_for_a_plan_without_any_is_answered_with_that(self):
+        self.converts_model(onnx.model([onnx.node("Relu", ["c"], ["y"])], [], [onnx.value("y", [1, 4])],
+                                       [onnx.tensor("c", [1, 4], [1, 2, 3, 4])]))
+        self.assertIn("the plan has no inputs: leave --input x=x.npy out",
+                      self.fails(2, "run", "model.tenon", "--input", "x=x.npy"))
+
     def test_a_file_alone_is_that_of_the_only_port(self):
         self.convert()
         text = self.done("run", "ok.tenon", "--input", "x.npy", "--expect", "x.npy", "--atol", "9")

@@ -85,7 +85,9 @@ std::string Importer::NameOf(int32_t tensor) const {
 }
 
 Result<DType> Importer::DTypeOf(int32_t tensor) const {
-  auto dtype = DTypeFromTflite(model_graph_->tensors()->Get(static_cast<uint32_t>(tensor))->type());
+  const format::Tensor& stored = *model_graph_->tensors()->Get(static_cast<uint32_t>(tensor));
+  if (IsPackedConstant(model_, stored)) return DType::kI8;
+  auto dtype = DTypeFromTflite(stored.type());
   if (dtype.ok()) return dtype;
   return InputError("tensor '{}': {}", NameOf(tensor), dtype.error().message);
 }

@@ -267,7 +267,8 @@ class FlowCheck {
 
   Status CheckIndex(int32_t index, const std::string& where) const {
     if (index >= 0 && static_cast<uint32_t>(index) < graph_.tensors()->size()) return {};
-    return InputError("malformed: {} name tensor {} of {}", where, index, graph_.tensors()->size());
+    return InputError("malformed: {}: there is no tensor {}, of {}", where, index,
+                      graph_.tensors()->size());
   }
 
   Status ReadAll(const Indices* indices, const std::string& where, bool optional = false) const {

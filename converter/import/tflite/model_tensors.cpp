@@ -120,6 +120,27 @@ bool HasData(const format::Model& model, const format::Tensor& tensor) {
   return data != nullptr && data->size() > 0;
 }
 
+bool IsPackedConstant(const format::Model& model, const format::Tensor& tensor) {
+  return tensor.type() == format::TensorType::INT4 && HasData(model, tensor) &&
+         tensor.sparsity() == nullptr;
+}
+
+namespace {
+
+/// Two numbers of 4 bits in each byte, the lower half first, as one byte each.
+std::vector<std::byte> Unpacked(Span<const std::byte> packed, int64_t count) {
+  std::vector<std::byte> bytes;
+  bytes.reserve(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i) {
+    const int byte = std::to_integer<int>(packed[static_cast<size_t>(i / 2)]);
+    const int number = (i % 2 == 0 ? byte : byte >> 4) & 15;
+    bytes.push_back(static_cast<std::byte>(number < 8 ? number : number - 16));
+  }
+  return bytes;
+}
+
+}  // namespace
+
 bool HasNoElements(const format::Tensor& tensor) {
   const auto* dims = tensor.shape();
   return dims != nullptr && std::find(dims->begin(), dims->end(), 0) != dims->end();
@@ -127,6 +148,7 @@ bool HasNoElements(const format::Tensor& tensor) {
 
 int64_t BytesToRead(const format::Model& model, const format::Tensor& tensor, int64_t wanted) {
   if (tensor.sparsity() != nullptr) return wanted;
+  if (IsPackedConstant(model, tensor)) return wanted;
   const auto* data = model.buffers()->Get(tensor.buffer())->data();
   return data == nullptr ? 0 : int64_t{data->size()};
 }
@@ -141,8 +163,11 @@ Result<std::vector<std::byte>> ReadData(const format::Model& model, const format
   if (tensor.sparsity() != nullptr) {
     TENON_ASSIGN_OR_RETURN(
         result, Densified(*tensor.sparsity(), shape, DTypeBytes(dtype), {bytes, data->size()}));
-  } else if (static_cast<int64_t>(data->size()) != wanted) {
-    return InputError("it has {} bytes of data, its dims want {}", data->size(), wanted);
+  } else if (const int64_t stored = IsPackedConstant(model, tensor) ? (wanted + 1) / 2 : wanted;
+             static_cast<int64_t>(data->size()) != stored) {
+    return InputError("it has {} bytes of data, its dims want {}", data->size(), stored);
+  } else if (stored != wanted) {
+    result = Unpacked({bytes, data->size()}, wanted);
   } else {
     result.assign(bytes, bytes + data->size());
   }

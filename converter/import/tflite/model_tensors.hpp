@@ -45,6 +45,9 @@ struct Quantization {
 /// True if the file holds the tensor's value.
 [[nodiscard]] bool HasData(const format::Model& model, const format::Tensor& tensor);
 
+/// True of a constant of numbers of 4 bits, which are read as i8.
+[[nodiscard]] bool IsPackedConstant(const format::Model& model, const format::Tensor& tensor);
+
 /// True if the tensor has no elements: its value needs no data.
 [[nodiscard]] bool HasNoElements(const format::Tensor& tensor);
 

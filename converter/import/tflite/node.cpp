@@ -17,6 +17,26 @@ constexpr int32_t kAbsent = -1;
 
 bool IsByte(DType dtype) { return dtype == DType::kI8 || dtype == DType::kU8; }
 
+/// Operators that TFLite has kernels of floats times bytes for. These read the bytes of u8 as i8
+/// and no zero point: so the first converters with weights of bytes wrote them.
+bool ReadsBytesAsSigned(format::BuiltinOperator op) {
+  using Op = format::BuiltinOperator;
+  switch (op) {
+    case Op::BIDIRECTIONAL_SEQUENCE_LSTM:
+    case Op::BIDIRECTIONAL_SEQUENCE_RNN:
+    case Op::CONV_2D:
+    case Op::EMBEDDING_LOOKUP:
+    case Op::FULLY_CONNECTED:
+    case Op::RNN:
+    case Op::SVDF:
+    case Op::UNIDIRECTIONAL_SEQUENCE_LSTM:
+    case Op::UNIDIRECTIONAL_SEQUENCE_RNN:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 Node::Node(Importer& importer, const format::Operator& node, format::BuiltinOperator op)
@@ -39,11 +59,18 @@ bool Node::HasInput(int index) const { return InputTensor(index) != kAbsent; }
 
 Result<TensorId> Node::Input(int index, Order order) {
   if (!HasInput(index)) return InputError("input {} is missing", index);
-  TENON_ASSIGN_OR_RETURN(const TensorId id, importer_.Value(InputTensor(index), order));
+  TENON_ASSIGN_OR_RETURN(TensorId id, importer_.Value(InputTensor(index), order));
   if (!in_floats_) return id;
   TENON_ASSIGN_OR_RETURN(Quantization quantization, InputQuantization(index));
   if (quantization.IsNone()) return id;
   if (!quantization.IsPerTensor()) quantization.axis = AxisIn(order, quantization.axis);
+  const Tensor tensor = graph().tensor(id);
+  TENON_ASSIGN_OR_RETURN(const DType output, OutputDType(0));
+  if (tensor.dtype == DType::kU8 && tensor.IsConstant() && IsFloat(output) &&
+      ReadsBytesAsSigned(op_)) {
+    id = graph().AddConstant(tensor.name + "/signed", DType::kI8, tensor.shape, *tensor.constant);
+    std::fill(quantization.zero_points.begin(), quantization.zero_points.end(), 0);
+  }
   return Dequantize(id, quantization);
 }
 

@@ -57,6 +57,24 @@ Result<TensorId> FloorQuotient(Node& node, TensorId x, TensorId y) {
   return binary(BinaryFunction::kAdd, quotient, excess);
 }
 
+/// Integers of 16 bits, which no kernel computes with, as those of 32; others as they are.
+Status Widen(Node& node, Operands& operands) {
+  for (TensorId& id : operands.ids) {
+    if (node.DTypeOf(id) != DType::kI16) continue;
+    TENON_ASSIGN_OR_RETURN(id, node.Cast(id, DType::kI32));
+  }
+  return {};
+}
+
+/// Sets the output to z, which may be wider than it or not.
+Status SetNarrowed(Node& node, TensorId z, Order order) {
+  TENON_ASSIGN_OR_RETURN(const DType to, node.OutputDType(0));
+  if (to == DType::kI16 && node.DTypeOf(z) == DType::kI32) {
+    TENON_ASSIGN_OR_RETURN(z, node.Cast(z, to));
+  }
+  return node.SetOutput(0, z, order);
+}
+
 /// condition ? x : y.
 Result<TensorId> Chosen(Node& node, TensorId condition, TensorId x, TensorId y) {
   return node.Emit(OpKind::kSelect, {condition, x, y}, Attributes());
@@ -68,10 +86,11 @@ Status LowerBinary(Node& node) {
   const auto* row = std::find_if(std::begin(kRows), std::end(kRows),
                                  [&](const BinaryRow& one) { return one.op == node.op(); });
   if (row == std::end(kRows)) return InternalError("it is in no table of binary functions");
-  TENON_ASSIGN_OR_RETURN(const Operands x, node.Aligned({0, 1}));
+  TENON_ASSIGN_OR_RETURN(Operands x, node.Aligned({0, 1}));
+  TENON_RETURN_IF_ERROR(Widen(node, x));
   TENON_ASSIGN_OR_RETURN(TensorId z, node.Binary(row->function, x.ids[0], x.ids[1]));
   TENON_ASSIGN_OR_RETURN(z, node.Activate(z, FusedActivation(node.stored())));
-  return node.SetOutput(0, z, x.order);
+  return SetNarrowed(node, z, x.order);
 }
 
 Status LowerNotEqual(Node& node) {
@@ -82,10 +101,11 @@ Status LowerNotEqual(Node& node) {
 }
 
 Status LowerFloorDiv(Node& node) {
-  TENON_ASSIGN_OR_RETURN(const Operands x, node.Aligned({0, 1}));
+  TENON_ASSIGN_OR_RETURN(Operands x, node.Aligned({0, 1}));
+  TENON_RETURN_IF_ERROR(Widen(node, x));
   if (!IsFloat(node.DTypeOf(x.ids[0]))) {
     TENON_ASSIGN_OR_RETURN(const TensorId z, FloorQuotient(node, x.ids[0], x.ids[1]));
-    return node.SetOutput(0, z, x.order);
+    return SetNarrowed(node, z, x.order);
   }
   TENON_ASSIGN_OR_RETURN(TensorId z, node.Binary(BinaryFunction::kDiv, x.ids[0], x.ids[1]));
   TENON_ASSIGN_OR_RETURN(z, node.Unary(z, {UnaryFunction::kFloor, 0.0F, 0.0F}));

@@ -14,7 +14,8 @@ Status LowerCast(Node& node) {
   return node.SetOutput(0, y, order);
 }
 
-// From floats, or from integers of another scale or type.
+// From floats, or from integers of another scale or type: those of 8 bits by TFLite's arithmetic,
+// others by way of floats.
 Status LowerQuantize(Node& node) {
   const Order order = node.OrderOf(0);
   TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0, order));
@@ -26,8 +27,13 @@ Status LowerQuantize(Node& node) {
     return node.SetOutput(0, y, order);
   }
   TENON_ASSIGN_OR_RETURN(const bool scaled, HasPerTensorScales(node, {0}));
-  if (!scaled) return InputError("only i8 and u8 with one scale can get another");
   TENON_ASSIGN_OR_RETURN(const Quantization input, node.InputQuantization(0));
+  if (!scaled) {
+    if (!input.IsPerTensor()) return InputError("only integers with one scale can get another");
+    TENON_ASSIGN_OR_RETURN(const TensorId real, node.Dequantize(x, input));
+    TENON_ASSIGN_OR_RETURN(const TensorId y, node.Quantize(real, to, output));
+    return node.SetOutput(0, y, order);
+  }
   TENON_ASSIGN_OR_RETURN(
       const QuantizedScale scale,
       ScaleOf(QuantizeMultiplier(double{input.scale()} / double{output.scale()})));

@@ -71,6 +71,18 @@ TEST_CASE("TFLite integers: NEG, FLOOR_DIV and FLOOR_MOD compute with the intege
   CHECK(Elementwise(Op::FLOOR_MOD, {{7, -7, 7, -128}, {3, 3, -3, 5}}) == Bytes{1, 2, -2, 2});
 }
 
+TEST_CASE("TFLite integers: of 16 bits they are computed with in 32") {
+  for (const Op op : {Op::FLOOR_DIV, Op::FLOOR_MOD}) {
+    TfliteBuilder model;
+    const int32_t x = model.Input("x", TensorType::INT16, {2}, {{0.5F}, {0}});
+    const int32_t z = model.Input("z", TensorType::INT16, {2}, {{0.5F}, {0}});
+    model.Node(op, {x, z}, {model.Output("y", TensorType::INT16, {2}, {{0.5F}, {0}})});
+    // -257 and 300 by 3 and -7
+    const Bytes found = RunBytes(model, {{-1, -2, 44, 1}, {3, 0, -7, -1}});
+    CHECK(found == (op == Op::FLOOR_DIV ? Bytes{-86, -1, -43, -1} : Bytes{1, 0, -1, -1}));
+  }
+}
+
 TEST_CASE("TFLite integers: what MATRIX_DIAG and SCATTER_ND fill up with is 0 itself") {
   TfliteBuilder diagonal;
   const int32_t x = diagonal.Input("x", kI8, {2}, {{0.5F}, {3}});
