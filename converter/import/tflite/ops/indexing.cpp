@@ -19,6 +19,22 @@ struct Places {
   int64_t slice = 1;           ///< elements of one
 };
 
+/// Parts of places, of tuples [count, depth] in the first `depth` dimensions of `whole`. Where a
+/// number is out of range its part is so far below 0 that the sum is reported when it runs: else it
+/// would be the place of another slice.
+Result<TensorId> PartsInside(Node& node, TensorId tuples, TensorId parts, const Shape& whole,
+                             int32_t depth) {
+  std::vector<double> sizes(whole.dims, whole.dims + depth);
+  const TensorId ends = node.Constant("ends", DType::kI64, Shape({1, depth}), sizes);
+  const TensorId zero = node.Scalar("zero", DType::kI64, 0.0);
+  const TensorId nowhere = node.Scalar("nowhere", DType::kI64, kNowhere);
+  TENON_ASSIGN_OR_RETURN(const TensorId low,
+                         node.Binary(BinaryFunction::kGreaterOrEqual, tuples, zero));
+  TENON_ASSIGN_OR_RETURN(const TensorId high, node.Binary(BinaryFunction::kLess, tuples, ends));
+  TENON_ASSIGN_OR_RETURN(const TensorId inside, node.Binary(BinaryFunction::kAnd, low, high));
+  return node.Emit(OpKind::kSelect, {inside, parts, nowhere}, Attributes());
+}
+
 Result<Places> PlacesIn(Node& node, TensorId tuples, const Shape& whole) {
   const Shape shape = node.ShapeOf(tuples);
   if (shape.rank < 1 || shape[shape.rank - 1] < 1 || shape[shape.rank - 1] > whole.rank) {
@@ -42,7 +58,8 @@ Result<Places> PlacesIn(Node& node, TensorId tuples, const Shape& whole) {
   TENON_ASSIGN_OR_RETURN(const TensorId rows, node.Reshape(tuples, {places.count, depth}));
   TENON_ASSIGN_OR_RETURN(const TensorId wide, node.Cast(rows, DType::kI64));
   const TensorId factors = node.Constant("steps", DType::kI64, Shape({1, depth}), steps);
-  TENON_ASSIGN_OR_RETURN(const TensorId parts, node.Binary(BinaryFunction::kMul, wide, factors));
+  TENON_ASSIGN_OR_RETURN(TensorId parts, node.Binary(BinaryFunction::kMul, wide, factors));
+  TENON_ASSIGN_OR_RETURN(parts, PartsInside(node, wide, parts, whole, depth));
   TENON_ASSIGN_OR_RETURN(places.of, node.Reduce(ReduceFunction::kSum, parts, 1 << 1, false));
   return places;
 }

@@ -1,5 +1,6 @@
 // CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED and BATCH_MATMUL of integers.
 #include <algorithm>
+#include <cmath>
 
 #include "converter/import/tflite/ops/ops.hpp"
 #include "converter/import/tflite/ops/quantized.hpp"
@@ -60,6 +61,18 @@ std::vector<double> FactorsOf(const Quantization& x, const Quantization& w, cons
   return factors;
 }
 
+/// TFLite refuses a bias on another scale than the sums, if this is one scale for all, and so tells
+/// a model that is not what it was meant to be. A fiftieth of an output's step may be missing.
+Status CheckBiasScale(const Node& node, const Quantization& x, const Quantization& w,
+                      const Quantization& y) {
+  TENON_ASSIGN_OR_RETURN(const Quantization bias, node.InputQuantization(2));
+  if (!w.IsPerTensor() || !bias.IsPerTensor()) return {};
+  const double sums = double{x.scale()} * double{w.scale()};
+  if (std::fabs(sums - double{bias.scale()}) <= 0.02 * double{y.scale()}) return {};
+  return InputError("its bias is on a scale of {}, but its input and weights on one of {}",
+                    bias.scale(), static_cast<float>(sums));
+}
+
 /// Inputs of a quantized GEMM: operands, bias, factors, zero points.
 Result<std::vector<TensorId>> GemmInputs(Node& node, TensorId x, TensorId w, bool in_floats) {
   TENON_ASSIGN_OR_RETURN(const Quantization x_numbers, node.InputQuantization(0));
@@ -73,6 +86,7 @@ Result<std::vector<TensorId>> GemmInputs(Node& node, TensorId x, TensorId w, boo
       return InputError("its bias is {}, not i32",
                         DTypeName(node.DTypeOf(inputs[GemmInput::kBias])));
     }
+    TENON_RETURN_IF_ERROR(CheckBiasScale(node, x_numbers, w_numbers, y_numbers));
   }
   TENON_ASSIGN_OR_RETURN(const std::vector<TensorId> factors,
                          Factors(node, FactorsOf(x_numbers, w_numbers, y_numbers, in_floats)));

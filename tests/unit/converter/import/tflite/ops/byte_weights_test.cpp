@@ -48,6 +48,23 @@ TEST_CASE("TFLite lowering: constants of 4 bits are read, the lower half of a by
         "error: node 'y' (FULLY_CONNECTED): tensor 'v': it has 2 bytes of data, its dims want 1");
 }
 
+TEST_CASE("TFLite integers: a bias on a scale of its own is refused") {
+  const auto text = [](float scale) {
+    TfliteBuilder model;
+    const int32_t x = model.Input("x", TensorType::INT8, {1, 2}, {{0.5F}, {0}});
+    const int32_t w = model.Bytes("w", TensorType::INT8, {1, 2}, {1, 2}, {{0.25F}, {0}});
+    const int32_t b = model.Ints("b", {1}, {7}, {{scale}, {0}});
+    const int32_t y = model.Output("y", TensorType::INT8, {1, 1}, {{1.0F}, {0}});
+    model.Node(Op::FULLY_CONNECTED, {x, w, b}, {y}, BuiltinOptions::FullyConnectedOptions,
+               format::CreateFullyConnectedOptions(model.flat).Union());
+    return model.Text();
+  };
+  CHECK(text(0.126F).find("error") == std::string::npos);
+  CHECK(text(1.0F) ==
+        "error: node 'y' (FULLY_CONNECTED): its bias is on a scale of 1, but its input and weights "
+        "on one of 0.125");
+}
+
 TEST_CASE("TFLite: inputs of 4 bits are refused") {
   TfliteBuilder model;
   const int32_t x = model.Input("x", TensorType::INT4, {4}, {{0.5F}, {0}});

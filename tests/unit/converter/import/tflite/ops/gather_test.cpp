@@ -49,6 +49,24 @@ TEST_CASE("TFLite lowering: GATHER reports an index that lies in another element
   CHECK_FALSE(Evaluate(*graph, {graph->outputs().at(0).tensor}, values).ok());
 }
 
+TEST_CASE("TFLite lowering: GATHER_ND reports a number that would be the place of another slice") {
+  for (const auto& [tuple, is_inside] : std::vector<std::pair<std::vector<int32_t>, bool>>{
+           {{2, 1}, true}, {{0, 2}, false}, {{1, -1}, false}, {{-1, 0}, false}, {{3, 0}, false}}) {
+    TfliteBuilder model;
+    const int32_t x = model.Input("x", kF32, {3, 2});
+    const int32_t tuples = model.Input("tuples", kI32, {1, 2});
+    model.Node(Op::GATHER_ND, {x, tuples}, {model.Output("y", kF32, {1})});
+    const Result<Graph> graph = ImportBytes(model.File());
+    REQUIRE_MESSAGE(graph.ok(), TextOf(graph));
+    Values values;
+    values[graph->FindPort(false, "x")->tensor].resize(6 * sizeof(float));
+    auto& bytes = values[graph->FindPort(false, "tuples")->tensor];
+    bytes.resize(tuple.size() * sizeof(int32_t));
+    std::memcpy(bytes.data(), tuple.data(), bytes.size());
+    CHECK(Evaluate(*graph, {graph->outputs().at(0).tensor}, values).ok() == is_inside);
+  }
+}
+
 TEST_CASE("TFLite lowering: REVERSE_SEQUENCE turns the beginning of each sequence") {
   TfliteBuilder model;
   const int32_t x = model.Input("x", kF32, {4, 2});
