@@ -9,9 +9,10 @@ TYPES = {"i8": schema.TensorType.INT8, "u8": schema.TensorType.UINT8,
          "i16": schema.TensorType.INT16, "i32": schema.TensorType.INT32,
          "f32": schema.TensorType.FLOAT32,
          "c64": schema.TensorType.COMPLEX64,
+         "i64": schema.TensorType.INT64, "f16": schema.TensorType.FLOAT16,
          "bool": schema.TensorType.BOOL}
 NUMPY = {"i8": np.int8, "u8": np.uint8, "i16": np.int16, "i32": np.int32, "f32": np.float32,
-         "bool": np.bool_}
+         "i64": np.int64, "f16": np.float16, "bool": np.bool_}
 
 
 class OneOp:

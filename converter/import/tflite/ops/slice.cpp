@@ -43,7 +43,8 @@ Result<Range> RangeOf(int64_t dim, int64_t begin, int64_t end, int64_t step, boo
   if (step == 0) return InputError("a step is 0");
   const auto from_front = [&](int64_t index) { return index < 0 ? index + dim : index; };
   if (single) {
-    const int64_t index = from_front(begin);
+    // An open begin counts, as in TFLite's kernels; TensorFlow's own pass it over.
+    const int64_t index = begin_open ? (step > 0 ? 0 : dim - 1) : from_front(begin);
     if (index < 0 || index >= dim) return InputError("index {} of a dimension of {}", begin, dim);
     return Range{index, 1, 1};
   }

@@ -167,13 +167,14 @@ struct Masks {
   int32_t new_axis = 0;
   int32_t single = 0;
   bool offset = false;
+  int32_t begin = 0;
 };
 
 OneOp StridedSlice(const Dims& x, const std::vector<std::vector<int32_t>>& ends, const Dims& y,
                    const Masks& masks) {
   return {Op::STRIDED_SLICE, x, ends, {y}, BuiltinOptions::StridedSliceOptions, [=](Builder& flat) {
-            return format::CreateStridedSliceOptions(flat, 0, 0, masks.ellipsis, masks.new_axis,
-                                                     masks.single, masks.offset)
+            return format::CreateStridedSliceOptions(flat, masks.begin, 0, masks.ellipsis,
+                                                     masks.new_axis, masks.single, masks.offset)
                 .Union();
           }};
 }
@@ -202,6 +203,13 @@ TEST_CASE("TFLite lowering: STRIDED_SLICE makes new dimensions of 1") {
 TEST_CASE("TFLite lowering: STRIDED_SLICE counts an end from its begin where it says so") {
   CHECK(Make(StridedSlice({6}, {{2}, {3}, {1}}, {3}, {0, 0, 0, true})).values ==
         std::vector<Floats>{{3, 4, 5}});
+}
+
+TEST_CASE("TFLite lowering: STRIDED_SLICE takes the first of what begins open, or the last") {
+  CHECK(Make(StridedSlice({6}, {{2}, {3}, {1}}, {}, {0, 0, 1, false, 1})).values ==
+        std::vector<Floats>{{1}});
+  CHECK(Make(StridedSlice({6}, {{2}, {3}, {-1}}, {}, {0, 0, 1, false, 1})).values ==
+        std::vector<Floats>{{6}});
 }
 
 TEST_CASE("TFLite lowering: SLICE cuts a window, -1 takes the rest") {
