@@ -45,10 +45,12 @@ Status LowerPool(Node& node) {
   return node.SetOutput(0, y, Order::kChannelsFirst);
 }
 
-// TFLite takes averages and maxima of the integers as they are.
+// TFLite takes averages and maxima of the integers as they are, whatever the scales say.
 Status LowerQuantizedPool(Node& node) {
-  TENON_ASSIGN_OR_RETURN(const bool same, SameQuantization(node, {0}));
-  if (!same) {
+  TENON_ASSIGN_OR_RETURN(const bool scaled, HasPerTensorScales(node, {0}));
+  TENON_ASSIGN_OR_RETURN(const DType from, node.InputDType(0));
+  TENON_ASSIGN_OR_RETURN(const DType to, node.OutputDType(0));
+  if (!scaled || from != to) {
     node.ComputeInFloats();
     return LowerPool(node);
   }
