@@ -31,6 +31,9 @@ const std::vector<ListedPass>& ListOfPasses() {
 
       {kClean, kAlways, "simplify", Simplify,
        "first, because what follows matches on what is really there"},
+      {kClean, kFusing, "lift-rows", LiftRows,
+       "what follows looks for pads, sums and functions beside convolutions"},
+      {kClean, kFusing, "simplify", Simplify, "reshapes that met undo each other"},
       {kClean, kAlways, "fold-constants", FoldQuantizedConstants,
        "folds what simplify exposes, because fusion wants constant operands; quantized weights stay"
        " quantized"},

@@ -70,6 +70,15 @@ namespace tenon::converter {
 //             of zeros (and the bias). One-hot rows that others read too stay.
 [[nodiscard]] Status FoldOneHot(Graph& graph, PassContext& context);
 
+// Lets elementwise ops, moves and reductions between 1-D convolutions and pools work on the images
+// [N, C, 1, W] (or [N, 1, W, C]) that those are imported with, not on rows of rank 3: reshapes then
+// meet, and the ops meet the convolutions whose part they can become, or whose layout they take.
+//
+// Requires:   no layouts have been chosen. An operand is an image without its axis of 1, or only
+//             windowed ops read a pad, as images.
+// Guarantees: the same elements; reshapes that undo each other are left to Simplify.
+[[nodiscard]] Status LiftRows(Graph& graph, PassContext& context);
+
 // Takes from convolutions the outer rows and columns of taps that read padding alone: of a 3x3
 // kernel on an image of 1x1, or one dilated further than its image is wide, the one in the middle
 // stays.

@@ -130,8 +130,10 @@ TEST_CASE("Canonicalise: runs the listed passes whose conditions hold, in their 
       "graph g\ninput %x: f32[2]\nconst %s: f32[1] = [1]\n%q = quantize(%x, %s)\n"
       "%y = dequantize(%q, %s)\noutput %y\n";
   const Names clean = {"simplify", "fold-constants", "eliminate-dead-code"};
+  const Names clean_to_fuse = {"simplify", "lift-rows", "simplify", "fold-constants",
+                               "eliminate-dead-code"};
   const Names norms = {"fuse-layer-norm", "functions-before-moves", "simplify"};
-  const Names fused = {"fold-pad",        "fuse-affine",   "merge-branches",
+  const Names fused = {"fold-pad",        "fuse-affine",   "fold-one-hot",       "merge-branches",
                        "fuse-activation", "fuse-residual", "eliminate-dead-code"};
   const auto joined = [](std::initializer_list<Names> parts) {
     Names all;
@@ -139,11 +141,11 @@ TEST_CASE("Canonicalise: runs the listed passes whose conditions hold, in their 
     return all;
   };
   CHECK(PassesOn(kFloat, false) == joined({clean, {"isolate-outputs"}}));
-  CHECK(PassesOn(kFloat, true) == joined({clean, norms, fused, {"isolate-outputs"}}));
+  CHECK(PassesOn(kFloat, true) == joined({clean_to_fuse, norms, fused, {"isolate-outputs"}}));
   CHECK(PassesOn(kQuantized, false) ==
         joined({clean, {"fold-constants", "eliminate-dead-code", "isolate-outputs"}}));
   CHECK(PassesOn(kQuantized, true) ==
-        joined({clean,
+        joined({clean_to_fuse,
                 norms,
                 {"fold-pad", "fuse-quantized", "fold-lookups", "simplify", "move-channels-last",
                  "eliminate-dead-code", "fold-constants", "eliminate-dead-code"},
