@@ -118,7 +118,9 @@ double WorkOfProduct(const Graph& graph, const Op& op) {
 /// Returns the rate of one thread.
 double MultiplyAccumulateRate(const Graph& graph, const Op& op, const Unit& unit) {
   const auto& rates = unit.multiply_accumulates_per_second;
-  const DType dtype = graph.tensor(op.inputs[0]).dtype;
+  // Floats that an op brings to bytes are multiplied as such.
+  const bool is_dynamic = op.kind == OpKind::kDynamicMatMul;
+  const DType dtype = graph.tensor(op.inputs[is_dynamic ? 1 : 0]).dtype;
   if (IsPortable(op)) {
     const auto& portable = unit.portable_multiply_accumulates_per_second;
     const auto rate = portable.find(DTypeName(dtype));

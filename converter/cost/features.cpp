@@ -125,6 +125,7 @@ constexpr KernelModel kModels[] = {
     {"cpu.quantized_conv.vector_winograd", QuantizedWinograd},
     {"cpu.quantized_conv.", QuantizedConv},
     {"cpu.quantized_matmul.", QuantizedMatMul},
+    {"cpu.dynamic_matmul.", DynamicMatMul},
     {"cpu.quantized_binary.", QuantizedBinary},
     {"cpu.quantized_average_pool.", Pool},
     {"cpu.quantized_reduce.", QuantizedReduce},

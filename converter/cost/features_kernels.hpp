@@ -61,6 +61,7 @@ void LibraryGemm(const Context& context);  ///< oneDNN's convolutions and matrix
 void QuantizedConv(const Context& context);  ///< depthwise ones have a model of their own
 void QuantizedWinograd(const Context& context);
 void QuantizedMatMul(const Context& context);
+void DynamicMatMul(const Context& context);
 void QuantizedElements(const Context& context);  ///< quantize, dequantize, lookup
 void QuantizedBinary(const Context& context);
 void QuantizedReduce(const Context& context);

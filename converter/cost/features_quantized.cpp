@@ -157,6 +157,19 @@ void QuantizedMatMul(const Context& context) {
   AddActivationTraffic(context);
 }
 
+void DynamicMatMul(const Context& context) {
+  const OpCall& call = context.call();
+  const TensorView& a = call.Input(GemmInput::kX);
+  QuantizedGemm gemm;
+  gemm.depth = a.dims[a.rank - 1];
+  gemm.outputs = call.Output().dims[call.Output().rank - 1];
+  gemm.pixels = call.Output().Elements() / std::max<int64_t>(gemm.outputs, 1);
+  AddGemm(context, gemm);
+  context.terms.Add("elements", static_cast<double>(a.Elements()));
+  context.terms.Add("scaled", static_cast<double>(call.Output().Elements()));
+  AddActivationTraffic(context);
+}
+
 void QuantizedElements(const Context& context) {
   const OpCall& call = context.call();
   context.terms.Add("elements", static_cast<double>(call.Output().Elements()));

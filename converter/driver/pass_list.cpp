@@ -89,6 +89,8 @@ const std::vector<ListedPass>& ListOfPasses() {
        "no constant that was folded into another is stored"},
       {kFuse, kAlways, "isolate-outputs", IsolateOutputs, "once no pass replaces outputs any more"},
 
+      {kStore, kQuantizedFusing, "fuse-dynamic-products", FuseDynamicProducts,
+       "asks kernels, and weights are in the form that the model has"},
       {kStore, kFusing, "fuse-attention", FuseAttention, "asks kernels, which only this phase can"},
 
       {kStore, kAlways, "fold-input-formats", FoldInputFormats,

@@ -271,6 +271,24 @@ void AddSteps(Rounding rounding, std::vector<SweepNetwork>& networks) {
   }
 }
 
+/// Products whose first factor gets its range when they run: of one row, as steps of recurrent
+/// networks have it, and of several.
+void AddDynamicProducts(std::vector<SweepNetwork>& networks) {
+  for (const int rows : {1, 16, 64, 197}) {
+    SweepBuilder builder(fmt::format("dynamic products {}", rows), static_cast<uint64_t>(rows) * 7);
+    for (const int depth : {32, 64, 128, 192, 512}) {
+      for (const int columns : {32, 128, 256, 512}) {
+        const TensorId bias = columns == 256 ? kNone : builder.Constant({columns});
+        const TensorId x = builder.Input({rows, depth});
+        const TensorId w = builder.ConstantOf(DType::kI8, {depth, columns});
+        (void)builder.Add(OpKind::kDynamicMatMul, {x, w, bias, builder.Constant({1})}, Attributes(),
+                          x);
+      }
+    }
+    networks.push_back(builder.Finish());
+  }
+}
+
 }  // namespace
 
 void AddQuantizedNetworks(std::vector<SweepNetwork>& networks) {
@@ -282,6 +300,7 @@ void AddQuantizedNetworks(std::vector<SweepNetwork>& networks) {
     AddAttention(rounding, networks);
     AddSteps(rounding, networks);
   }
+  AddDynamicProducts(networks);
 }
 
 }  // namespace tenon::converter

@@ -120,6 +120,11 @@ SweepNetwork CheapOps() {
     (void)builder.Add(OpKind::kElementwise, {x, builder.Input({size, 1})}, Attributes(steps), x);
     (void)builder.Add(OpKind::kAttention, {x, y, builder.Input({2, size, 9})},
                       Attributes(AttentionAttributes{0.5F}), x);
+    (void)builder.Add(
+        OpKind::kDynamicMatMul,
+        {x, builder.ConstantOf(DType::kI8, {5, size}), builder.ConstantOf(DType::kF32, {size}),
+         builder.ConstantOf(DType::kF32, {1})},
+        Attributes(), x);
     ExpandAttributes expand;
     expand.rank = 4;
     const int32_t dims[] = {3, 2, size, 5};

@@ -132,6 +132,15 @@ namespace tenon::converter {
 // Numerics:   the scale may be applied to the keys.
 [[nodiscard]] Status FuseAttention(Graph& graph, PassContext& context);
 
+// Makes one op of a product whose first factor is brought to u8 by its own range when it runs, as
+// models with dynamic quantization have it: the range, its scale and zero point, the bytes, their
+// product with constant bytes, and float(sum) * (scale * scale) [+ bias].
+// Requires:   PassContext::has_fast_kernel: portable code would round each element several times.
+// Guarantees: no such group is left except what the report declines. Inner results that others read
+//             are still computed.
+// Numerics:   the same bits, but where x holds a NaN.
+[[nodiscard]] Status FuseDynamicProducts(Graph& graph, PassContext& context);
+
 // Repeats the channels of bytes that a depthwise convolution with several outputs a channel (a
 // depth multiplier) reads, so that it has one for each: kernels take such. Requires:
 // PassContext::has_fast_kernel: of the new convolution, not of the old one. The repeated

@@ -367,6 +367,16 @@ struct QuantizedGemmInput : GemmInput {
                        kFoldedBias = 7;
 };
 
+/// Matrix product of floats a [..., M, K] by bytes b [K, N] (i8 or u8); a becomes u8 by its own
+/// range when the op runs (dynamic_range.hpp): ONNX's DynamicQuantizeLinear, MatMulInteger, Cast,
+/// Mul and Add; no attributes. Inputs: a (f32, rank >= 2), b, bias (f32, optional, broadcasts to
+/// the output), b_scale [1] or [N] (f32), b_zero_point [1] or [N] (as b; optional: 0). With q,
+/// a_scale and a_zero_point of a, each step rounded to f32:
+///   y = float(sum of (q - a_zero_point) * (b - b_zero_point)) * (a_scale * b_scale) + bias.
+struct DynamicMatMulInput : GemmInput {
+  static constexpr int kWeightsScale = 3, kWeightsZeroPoint = 4;
+};
+
 /// z = f(x, y) of i8 or u8 with NumPy broadcasting; add, sub, mul with either rounding, and div,
 /// max, min with kHalfEven. With X = x - x_zero_point and Y alike:
 ///   kHalfEven: f(X * x_scale.scale, Y * y_scale.scale) / output_scale.scale, each step in f32.

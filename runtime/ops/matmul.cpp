@@ -1,4 +1,4 @@
-// Matrix product and quantized matrix product.
+// Matrix product, and those of quantized operands.
 #include "runtime/ops/quantized_rules.hpp"
 #include "runtime/ops/rows.hpp"
 #include "runtime/ops/shape_rules.hpp"
@@ -60,6 +60,37 @@ Status InferQuantizedMatMul(const OpCall& call, OutputType* outputs) {
   return SetOutput(static_cast<DType>(attributes.output.to), y, outputs);
 }
 
+/// Checks the inputs that a column of b has one of, or that all have in common.
+Status CheckDynamicConstants(const OpCall& call, int32_t columns) {
+  using In = DynamicMatMulInput;
+  const DType dtype = call.Input(In::kWeights).dtype;
+  TENON_ENSURE(call.Input(In::kX).dtype == DType::kF32 && IsQuantized(dtype), kInvalidArgument,
+               "a must be f32, and b i8 or u8");
+  TENON_ENSURE(call.HasInput(In::kWeightsScale), kInvalidArgument, "b needs a scale (input 3)");
+  TENON_RETURN_IF_ERROR(CheckOneOrEach(call, In::kWeightsScale, DType::kF32, columns));
+  return CheckOneOrEach(call, In::kWeightsZeroPoint, dtype, columns);
+}
+
+Status InferDynamicMatMul(const OpCall& call, OutputType* outputs) {
+  using In = DynamicMatMulInput;
+  const Shape a = call.Input(In::kX).shape();
+  const Shape b = call.Input(In::kWeights).shape();
+  TENON_ENSURE(a.rank >= 2 && b.rank == 2, kInvalidArgument,
+               "a must have rank 2 or more, and b rank 2, not {0} and {1}", a.rank, b.rank);
+  TENON_ENSURE(a[a.rank - 1] == b[0] && b[0] >= 1, kInvalidArgument,
+               "inner dimensions must be equal and at least 1, not {0} and {1}", a[a.rank - 1],
+               b[0]);
+  TENON_RETURN_IF_ERROR(CheckDynamicConstants(call, b[1]));
+  Shape y = a;
+  y[y.rank - 1] = b[1];
+  if (call.HasInput(In::kBias)) {
+    const TensorView& bias = call.Input(In::kBias);
+    TENON_ENSURE(bias.dtype == DType::kF32 && BroadcastsTo(bias.shape(), y), kInvalidArgument,
+                 "the bias must be f32 and broadcast to the output");
+  }
+  return SetOutput(DType::kF32, y, outputs);
+}
+
 }  // namespace
 
 constexpr OpRow kMatMulRow =
@@ -67,5 +98,8 @@ constexpr OpRow kMatMulRow =
 
 constexpr OpRow kQuantizedMatMulRow = MakeOpRow<QuantizedMatMulAttributes>(
     OpKind::kQuantizedMatMul, /*min_inputs=*/2, /*max_inputs=*/8, InferQuantizedMatMul);
+
+constexpr OpRow kDynamicMatMulRow = MakeOpRow<NoAttributes>(
+    OpKind::kDynamicMatMul, /*min_inputs=*/2, /*max_inputs=*/5, InferDynamicMatMul);
 
 }  // namespace tenon

@@ -41,7 +41,10 @@ const %w2: f32[16,32] = random(3)
 const %n: f32[4] = random(9)
 %l = layer_norm(%s, %n, %n)
 %t = attention(%l, %s, %e, %n) {scale=0.5}
-%u = elementwise(%t, %n, %l) {operands=[1,-2,0], functions=[mul,sub,add], activations=[relu,identity,tanh]}
+const %w3: i8[4,4] = random(10)
+const %s3: f32[1] = [0.05]
+%v = dynamic_matmul(%t, %w3, %n, %s3)
+%u = elementwise(%v, %n, %l) {operands=[1,-2,0], functions=[mul,sub,add], activations=[relu,identity,tanh]}
 output %u
 output %h2
 )";

@@ -132,6 +132,7 @@ Reason DequantizeSupports(const OpCall&) { return nullptr; }
 Reason LookupSupports(const OpCall&) { return nullptr; }
 Reason QuantizedConvSupports(const OpCall&) { return nullptr; }
 Reason QuantizedMatMulSupports(const OpCall&) { return nullptr; }
+Reason DynamicMatMulSupports(const OpCall&) { return nullptr; }
 Reason QuantizedBinarySupports(const OpCall&) { return nullptr; }
 Reason QuantizedAveragePoolSupports(const OpCall&) { return nullptr; }
 Reason QuantizedReduceSupports(const OpCall&) { return nullptr; }

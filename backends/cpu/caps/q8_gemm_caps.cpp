@@ -167,6 +167,65 @@ const char* PackingMatMulSupports(const OpCall& call) {
                                                  : nullptr;
 }
 
+const char* DynamicMatMulSupports(const OpCall& call) {
+  using Dynamic = DynamicMatMulInput;
+  const TensorView& a = call.Input(Dynamic::kX);
+  const TensorView& y = call.Output();
+  if (y.Elements() == 0) return "fast products are not used for empty tensors";
+  for (const int i : {Dynamic::kWeights, Dynamic::kWeightsScale, Dynamic::kWeightsZeroPoint}) {
+    if (call.HasInput(i) && call.Input(i).data == nullptr) {
+      return "fast products pack weights, factors and zero points when the plan is loaded: they "
+             "must be constant";
+    }
+  }
+  if (a.dims[a.rank - 1] < kFewestDirectChannels) return "rows shorter than a step multiplies";
+  if (a.Elements() > INT32_MAX) return "more elements than the fast product counts";
+  if (!call.HasInput(Dynamic::kBias)) return nullptr;
+  const TensorView& bias = call.Input(Dynamic::kBias);
+  const int64_t columns = y.dims[y.rank - 1];
+  const bool has_columns = bias.rank > 0 && bias.dims[bias.rank - 1] == columns;
+  const bool fits = bias.Elements() == columns || bias.Elements() == y.Elements();
+  return has_columns && fits ? nullptr : "the fast product adds a bias of a row, or of each output";
+}
+
+InnerProduct::InnerProduct(const OpCall& dynamic) {
+  using Dynamic = DynamicMatMulInput;
+  attributes_.output.to = static_cast<int32_t>(DType::kI32);
+  tensors_[0] = dynamic.Input(Dynamic::kX);
+  tensors_[0].dtype = DType::kU8;
+  tensors_[1] = dynamic.Input(Dynamic::kWeights);
+  const bool has_zero_point = dynamic.HasInput(Dynamic::kWeightsZeroPoint);
+  if (has_zero_point) tensors_[2] = dynamic.Input(Dynamic::kWeightsZeroPoint);
+  tensors_[3] = dynamic.Output();
+  for (int32_t& id : ids_) id = -1;
+  ids_[In::kX] = 0;
+  ids_[In::kWeights] = 1;
+  if (has_zero_point) ids_[In::kWeightsZeroPoint] = 2;
+  call_.tensors = tensors_;
+  call_.input_ids = {ids_, 8};
+  call_.output_ids = {&output_, 1};
+  call_.attributes = &attributes_;
+}
+
+void DynamicMatMulPackingKey(const OpCall& call, PackingKey* key) {
+  for (int i = DynamicMatMulInput::kWeights; i <= DynamicMatMulInput::kWeightsZeroPoint; ++i) {
+    if (i == DynamicMatMulInput::kBias) continue;
+    key->Add(call.HasInput(i) ? 1 : 0);
+    if (call.HasInput(i)) key->AddTensor(call.Input(i));
+  }
+}
+
+size_t DynamicMatMulPackedBytes(const OpCall& call) {
+  const InnerProduct product(call);
+  const TensorView& y = call.Output();
+  const auto row = RoundUp<int64_t>(int64_t{y.dims[y.rank - 1]} * 4, kLineBytes);
+  return MatMulPackedBytes(product.call()) + static_cast<size_t>(2 * row + kHeaderBytes);
+}
+
+size_t DynamicMatMulWorkspace(const OpCall& call, int /*threads*/) {
+  return static_cast<size_t>(call.Input(DynamicMatMulInput::kX).Elements() + kLineBytes);
+}
+
 void ConvPackingKey(const OpCall& call, PackingKey* key) {
   const auto& attributes = call.AttributesAs<QuantizedConvAttributes>();
   key->Add(attributes.conv.group);

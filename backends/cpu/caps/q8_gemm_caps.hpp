@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "backends/cpu/caps/tiles.hpp"
+#include "runtime/ops/attributes.hpp"
 #include "runtime/ops/op_row.hpp"
 #include "runtime/ops/packing_key.hpp"
 
@@ -25,6 +26,26 @@ inline constexpr int kFewestDirectChannels = kDepthStep;
 [[nodiscard]] const char* MatMulSupports(const OpCall& call);
 /// Of products whose second factor is no constant: it is packed whenever they run.
 [[nodiscard]] const char* PackingMatMulSupports(const OpCall& call);
+
+/// Of products whose first factor gets its range at run time.
+[[nodiscard]] const char* DynamicMatMulSupports(const OpCall& call);
+
+/// The product of bytes inside of a dynamic one, as a quantized product that gives its sums: only
+/// its dtypes, weights and their zero points can be read.
+class InnerProduct {
+ public:
+  explicit InnerProduct(const OpCall& dynamic);
+  InnerProduct(const InnerProduct&) = delete;
+  InnerProduct& operator=(const InnerProduct&) = delete;
+  [[nodiscard]] const OpCall& call() const { return call_; }
+
+ private:
+  QuantizedMatMulAttributes attributes_;
+  TensorView tensors_[4];
+  int32_t ids_[8];
+  int32_t output_ = 3;
+  OpCall call_;
+};
 
 /// Returns true if the convolution is 1x1 without padding, so that it reads each pixel once, in
 /// place.
@@ -60,10 +81,15 @@ struct PackingWorkspace {
 /// Is KernelCaps::packing_key: what the packed weights depend on.
 void ConvPackingKey(const OpCall& call, PackingKey* key);
 void MatMulPackingKey(const OpCall& call, PackingKey* key);
+void DynamicMatMulPackingKey(const OpCall& call, PackingKey* key);
 
 /// Is KernelCaps::packed_bytes.
 [[nodiscard]] size_t ConvPackedBytes(const OpCall& call);
 [[nodiscard]] size_t MatMulPackedBytes(const OpCall& call);
 [[nodiscard]] size_t PackingMatMulPackedBytes(const OpCall& call);
+[[nodiscard]] size_t DynamicMatMulPackedBytes(const OpCall& call);
+
+/// Is KernelCaps::workspace_bytes: the first factor as bytes, from the first line on.
+[[nodiscard]] size_t DynamicMatMulWorkspace(const OpCall& call, int threads);
 
 }  // namespace tenon::cpu::q8

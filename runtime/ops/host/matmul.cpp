@@ -1,4 +1,4 @@
-// Matrix product and quantized matrix product.
+// Matrix product, and those of quantized operands.
 #include "runtime/ops/host/attribute_fields.hpp"
 #include "runtime/ops/host/host_rows.hpp"
 
@@ -79,6 +79,26 @@ bool QuantizedMatMulSplit(const OpCall& call, int32_t axis, InputSplit* inputs,
   return true;
 }
 
+OpWork DynamicMatMulWork(const OpCall& call) {
+  const TensorView& a = call.Input(MatMulInput::kX);
+  OpWork work = GemmWork(call, call.Output().Elements() * a.dims[a.rank - 1], 2 * kPlainCost);
+  work.elementary_ops += 2 * a.Elements();
+  return work;
+}
+
+/// By columns alone: every part needs the range of all of a.
+bool DynamicMatMulSplit(const OpCall& call, int32_t axis, InputSplit* inputs,
+                        int32_t* granularity) {
+  using In = DynamicMatMulInput;
+  if (axis != call.Output().rank - 1) return false;
+  *granularity = 1;
+  for (int i = 0; i < call.InputCount(); ++i) {
+    inputs[i] = call.HasInput(i) && i >= In::kBias ? BroadcastInput(call, i, axis) : Whole();
+  }
+  inputs[In::kWeights] = Along(1);
+  return true;
+}
+
 }  // namespace
 
 constexpr OpHostRow kMatMulHostRow = {
@@ -98,6 +118,12 @@ constexpr OpHostRow kQuantizedMatMulHostRow = {
                .output_offset = offsetof(QuantizedMatMulAttributes, output) / 4},
     .work = QuantizedMatMulWork,
     .split = {kMatMulAxes, MatMulAxis, QuantizedMatMulSplit},
+};
+
+constexpr OpHostRow kDynamicMatMulHostRow = {
+    .traits = {.new_axes = true},
+    .work = DynamicMatMulWork,
+    .split = {kMatMulAxes, MatMulAxis, DynamicMatMulSplit},
 };
 
 }  // namespace tenon

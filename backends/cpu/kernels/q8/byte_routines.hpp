@@ -222,6 +222,19 @@ struct PoolCall {
   SumEpilogue epilogue;  ///< of sums
 };
 
+/// Makes floats of the sums of a row of a product whose first factor has the zero point and scale
+/// of DynamicMatMulInput: y[i] = float(sum - zero_point * column_sums[i]) * (scale * factors[i]) +
+/// bias[i], the sum being the bits of y[i], modulo 2^32.
+struct ScaleSumsCall {
+  float* y;
+  const int32_t* column_sums;
+  const float* factors;
+  const float* bias;  ///< null: none
+  int count;
+  int32_t zero_point;
+  float scale;
+};
+
 struct ByteRoutines {
   const char* name;  ///< "avx512"
   DepthwiseForm depthwise_form;
@@ -241,6 +254,9 @@ struct ByteRoutines {
   void (*sum_pool)(const PoolCall& call);
   /// Interleaves `count` pixels of the three planes at `planes`.
   void (*interleave3)(const uint8_t* const* planes, uint8_t* y, int count);
+  /// Lowers bounds[0] and raises bounds[1] to hold all elements that are no NaN.
+  void (*range)(const float* x, int count, float* bounds);
+  void (*scale_sums)(const ScaleSumsCall& call);
 };
 
 /// Returns the routines of the chosen instruction set, for ops that are loaded now.

@@ -26,6 +26,12 @@ Status PackingMatMulCheck(const KernelSetup& setup);
 Status PackingMatMulLoad(const KernelSetup& setup, void** shared);
 Status PackingMatMulRun(const KernelCall& call);
 
+Status DynamicMatMulCheck(const KernelSetup& setup);
+Status DynamicMatMulLoad(const KernelSetup& setup, void** shared);
+Status DynamicMatMulRun(const KernelCall& call);
+void DynamicMatMulUnload(void* shared);
+size_t DynamicMatMulBytes(const void* shared, const void* state);
+
 Status DepthwiseCheck(const KernelSetup& setup);
 Status DepthwiseLoad(const KernelSetup& setup, void** shared);
 Status DepthwiseRun(const KernelCall& call);

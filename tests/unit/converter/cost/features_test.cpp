@@ -106,6 +106,19 @@ output %y
   CHECK(terms.amounts.at("tile_cycles") == 2 * 12 * (16 * 24 + 24 * 8) / 16);
 }
 
+TEST_CASE("A product with a range of run time counts its bytes' steps and both factors' elements") {
+  const Terms terms = TermsOf(R"(graph g
+input %x: f32[3,30]
+const %w: i8[30,40] = random(1)
+const %s: f32[1] = [0.5]
+%y = dynamic_matmul(%x, %w, _, %s) @cpu/cpu.dynamic_matmul.vector
+output %y
+)");
+  CHECK(terms.amounts.at("tile_cycles") == 3 * (48 / 16) * (32 / 4));
+  CHECK(terms.amounts.at("elements") == 3 * 30);
+  CHECK(terms.amounts.at("scaled") == 3 * 40);
+}
+
 TEST_CASE("Elementwise steps count tiles, rows and elements of each, and what is fetched singly") {
   const Terms terms = TermsOf(R"(graph g
 input %x: f32[1,32,10,10]

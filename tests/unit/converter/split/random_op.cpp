@@ -56,6 +56,18 @@ class Generator : public RandomDraws {
         return AddOp({Input(shape), Input(Broadcasting(shape)), Input(Broadcasting(shape))},
                      attributes);
       }
+      case OpKind::kDynamicMatMul: {
+        const Shape a = RandomShape(Between(2, 5));
+        const int32_t columns = Between(1, 9);
+        const DType dtype = Below(2) == 0 ? DType::kI8 : DType::kU8;
+        Shape y = a;
+        y[y.rank - 1] = columns;
+        std::vector<TensorId> inputs = {Input(a), Input(Shape({a[a.rank - 1], columns}), dtype),
+                                        Below(2) == 0 ? kNone : Input(Broadcasting(y)),
+                                        Input(Shape({Below(2) == 0 ? 1 : columns}))};
+        if (Below(2) == 0) inputs.push_back(Input(Shape({Below(2) == 0 ? 1 : columns}), dtype));
+        return AddOp(inputs);
+      }
       case OpKind::kSelect: {
         const Shape shape = RandomShape(Between(1, 5));
         return AddOp({Input(Broadcasting(shape), DType::kBool), Input(Broadcasting(shape)),

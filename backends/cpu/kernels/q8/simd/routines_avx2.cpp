@@ -8,6 +8,7 @@
 
 #include "backends/cpu/kernels/q8/byte_routines.hpp"
 #include "backends/cpu/kernels/q8/simd/depthwise_avx2.hpp"
+#include "backends/cpu/kernels/q8/simd/dynamic.hpp"
 #include "backends/cpu/kernels/q8/simd/elementwise_avx2.hpp"
 #include "backends/cpu/kernels/q8/simd/layer_norm.hpp"
 #include "backends/cpu/kernels/q8/simd/pool.hpp"
@@ -86,6 +87,8 @@ const ByteRoutines kAvx2ByteRoutines = {
     avx2::RunMaxPool,
     avx2::RunSumPool,
     avx2::RunInterleave3,
+    avx2::RunRange,
+    avx2::RunScaleSums,
 };
 
 }  // namespace tenon::cpu::q8

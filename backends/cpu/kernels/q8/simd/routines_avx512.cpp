@@ -3,6 +3,7 @@
 #define TENON_BYTES_WIDTH 64
 
 #include "backends/cpu/kernels/q8/simd/depthwise512.hpp"
+#include "backends/cpu/kernels/q8/simd/dynamic.hpp"
 #include "backends/cpu/kernels/q8/simd/elementwise.hpp"
 #include "backends/cpu/kernels/q8/simd/elementwise512.hpp"
 #include "backends/cpu/kernels/q8/simd/layer_norm.hpp"
@@ -29,6 +30,8 @@ const ByteRoutines kAvx512ByteRoutines = {
     avx512::RunMaxPool,
     avx512::RunSumPool,
     avx512::RunInterleave3,
+    avx512::RunRange,
+    avx512::RunScaleSums,
 };
 
 const ByteRoutines kAvx512VbmiByteRoutines = {
@@ -49,6 +52,8 @@ const ByteRoutines kAvx512VbmiByteRoutines = {
     avx512::RunMaxPool,
     avx512::RunSumPool,
     InterleaveByPermutation,
+    avx512::RunRange,
+    avx512::RunScaleSums,
 };
 
 }  // namespace tenon::cpu::q8

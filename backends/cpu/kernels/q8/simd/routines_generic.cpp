@@ -4,6 +4,7 @@
 #define TENON_BYTES_WIDTH 16
 
 #include "backends/cpu/kernels/q8/byte_routines.hpp"
+#include "backends/cpu/kernels/q8/simd/dynamic.hpp"
 #include "backends/cpu/kernels/q8/simd/elementwise.hpp"
 #include "backends/cpu/kernels/q8/simd/layer_norm.hpp"
 #include "backends/cpu/kernels/q8/simd/pool.hpp"
@@ -81,6 +82,8 @@ const ByteRoutines kGenericByteRoutines = {
     generic::RunMaxPool,
     generic::RunSumPool,
     generic::RunInterleave3,
+    generic::RunRange,
+    generic::RunScaleSums,
 };
 
 }  // namespace tenon::cpu::q8

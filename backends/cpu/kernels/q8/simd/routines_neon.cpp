@@ -6,6 +6,7 @@
 #include <arm_neon.h>
 
 #include "backends/cpu/kernels/q8/byte_routines.hpp"
+#include "backends/cpu/kernels/q8/simd/dynamic.hpp"
 #include "backends/cpu/kernels/q8/simd/elementwise.hpp"
 #include "backends/cpu/kernels/q8/simd/layer_norm.hpp"
 #include "backends/cpu/kernels/q8/simd/pool.hpp"
@@ -217,6 +218,8 @@ const ByteRoutines kNeonByteRoutines = {
     neon::RunMaxPool,
     neon::RunSumPool,
     RunInterleave,
+    neon::RunRange,
+    neon::RunScaleSums,
 };
 
 }  // namespace tenon::cpu::q8
