@@ -66,7 +66,8 @@ TEST_CASE("Op table: names that text, JSON and boards use stay as they are") {
                                              "scatter",
                                              "non_max_suppression",
                                              "attention",
-                                             "elementwise"};
+                                             "elementwise",
+                                             "dynamic_matmul"};
   REQUIRE(expected.size() == kOpKindCount);
   for (int i = 0; i < kOpKindCount; ++i) {
     CHECK(GetOpRow(Kind(i)).name == expected[static_cast<size_t>(i)]);
