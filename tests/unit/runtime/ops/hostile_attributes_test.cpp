@@ -214,6 +214,22 @@ void SuitSelection(const OpRow& row, Operands& operands, Random& random) {
   }
 }
 
+/// Makes the operands of a product with a range of run time usual ones.
+void SuitDynamicProduct(const OpRow& row, Operands& operands, Random& random) {
+  const bool fits = row.kind == OpKind::kDynamicMatMul && operands.views.size() > 3;
+  if (!fits || operands.shapes[0].rank < 2 || random.OneIn(8)) return;
+  const Shape& a = operands.shapes[0];
+  const int32_t columns = random.In(0, 5);
+  const DType byte = random.OneIn(2) ? DType::kI8 : DType::kU8;
+  operands.views[0].dtype = DType::kF32;
+  SetOperand(operands, 1, byte, Shape({a[a.rank - 1], columns}));
+  SetOperand(operands, 2, DType::kF32, Shape({random.OneIn(2) ? 1 : columns}));
+  SetOperand(operands, 3, DType::kF32, Shape({random.OneIn(2) ? 1 : columns}));
+  if (operands.views.size() > 4) {
+    SetOperand(operands, 4, byte, Shape({random.OneIn(2) ? 1 : columns}));
+  }
+}
+
 Operands RandomOperands(const OpRow& row, Random& random) {
   Operands operands;
   const int32_t most = row.max_inputs < 0 ? 5 : row.max_inputs;
@@ -242,6 +258,7 @@ Operands RandomOperands(const OpRow& row, Random& random) {
   if (row.kind == OpKind::kGather && count > 1) operands.views[1].dtype = DType::kI32;
   SuitQuantized(row, operands, random);
   SuitSelection(row, operands, random);
+  SuitDynamicProduct(row, operands, random);
   return operands;
 }
 
