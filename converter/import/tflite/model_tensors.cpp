@@ -157,16 +157,17 @@ Result<std::vector<std::byte>> ReadData(const format::Model& model, const format
                                         DType dtype, const Shape& shape) {
   const auto* data = model.buffers()->Get(tensor.buffer())->data();
   const int64_t wanted = shape.Elements() * DTypeBytes(dtype);
+  const bool is_packed = IsPackedConstant(model, tensor);
+  const int64_t stored = is_packed ? (wanted + 1) / 2 : wanted;
   if (wanted == 0 && data == nullptr) return std::vector<std::byte>();
   const auto* bytes = reinterpret_cast<const std::byte*>(data->data());
   std::vector<std::byte> result;
   if (tensor.sparsity() != nullptr) {
     TENON_ASSIGN_OR_RETURN(
         result, Densified(*tensor.sparsity(), shape, DTypeBytes(dtype), {bytes, data->size()}));
-  } else if (const int64_t stored = IsPackedConstant(model, tensor) ? (wanted + 1) / 2 : wanted;
-             static_cast<int64_t>(data->size()) != stored) {
+  } else if (static_cast<int64_t>(data->size()) != stored) {
     return InputError("it has {} bytes of data, its dims want {}", data->size(), stored);
-  } else if (stored != wanted) {
+  } else if (is_packed) {
     result = Unpacked({bytes, data->size()}, wanted);
   } else {
     result.assign(bytes, bytes + data->size());

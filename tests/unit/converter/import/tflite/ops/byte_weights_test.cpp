@@ -48,6 +48,13 @@ TEST_CASE("TFLite lowering: constants of 4 bits are read, the lower half of a by
         "error: node 'y' (FULLY_CONNECTED): tensor 'v': it has 2 bytes of data, its dims want 1");
 }
 
+TEST_CASE("TFLite lowering: a constant of one number of 4 bits is as long as one of 8") {
+  TfliteBuilder model;
+  const int32_t w = model.Bytes("w", TensorType::INT4, {1}, {0x7E}, {{0.5F}, {0}, 0});
+  model.Node(Op::DEQUANTIZE, {w}, {model.Output("y", kF32, {1})});
+  CHECK(model.Text().find("= [-1]") != std::string::npos);
+}
+
 TEST_CASE("TFLite integers: a bias on a scale of its own is refused") {
   const auto text = [](float scale) {
     TfliteBuilder model;
