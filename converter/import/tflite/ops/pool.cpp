@@ -35,14 +35,26 @@ Result<PoolNode> ReadPool(Node& node) {
 
 bool IsAverage(const Node& node) { return node.op() == format::BuiltinOperator::AVERAGE_POOL_2D; }
 
-}  // namespace
-
-Status LowerPool(Node& node) {
-  TENON_ASSIGN_OR_RETURN(const PoolNode pool, ReadPool(node));
+Status LowerFloats(Node& node, const PoolNode& pool) {
   const OpKind kind = IsAverage(node) ? OpKind::kAveragePool : OpKind::kMaxPool;
   TENON_ASSIGN_OR_RETURN(TensorId y, node.Emit(kind, {pool.x}, Attributes(pool.attributes)));
   TENON_ASSIGN_OR_RETURN(y, node.Activate(y, pool.activation));
   return node.SetOutput(0, y, Order::kChannelsFirst);
+}
+
+/// Of 16 bits: in floats, with the input on the output's scale, so that its own does not count.
+Status LowerWords(Node& node, const Quantization& quantization) {
+  TENON_ASSIGN_OR_RETURN(PoolNode pool, ReadPool(node));
+  TENON_ASSIGN_OR_RETURN(pool.x, node.Dequantize(pool.x, quantization));
+  node.ComputeInFloats();
+  return LowerFloats(node, pool);
+}
+
+}  // namespace
+
+Status LowerPool(Node& node) {
+  TENON_ASSIGN_OR_RETURN(const PoolNode pool, ReadPool(node));
+  return LowerFloats(node, pool);
 }
 
 // TFLite takes averages and maxima of the integers as they are, whatever the scales say.
@@ -50,6 +62,10 @@ Status LowerQuantizedPool(Node& node) {
   TENON_ASSIGN_OR_RETURN(const bool scaled, HasPerTensorScales(node, {0}));
   TENON_ASSIGN_OR_RETURN(const DType from, node.InputDType(0));
   TENON_ASSIGN_OR_RETURN(const DType to, node.OutputDType(0));
+  TENON_ASSIGN_OR_RETURN(const Quantization y_numbers, node.OutputQuantization(0));
+  if (from == DType::kI16 && to == from && y_numbers.IsPerTensor()) {
+    return LowerWords(node, y_numbers);
+  }
   if (!scaled || from != to) {
     node.ComputeInFloats();
     return LowerPool(node);

@@ -108,6 +108,15 @@ TEST_CASE("TFLite integers: what only moves or joins numbers keeps their bits") 
   CHECK(RunBytes(model, {{1, 2}, {3, 4}}) == Bytes{1, 2, 3, 4});
 }
 
+TEST_CASE("TFLite integers: pools of 16 bits take them as they are, too") {
+  TfliteBuilder model;
+  const int32_t x = model.Input("x", TensorType::INT16, {1, 1, 2, 1}, {{0.5F}, {0}});
+  const int32_t y = model.Output("y", TensorType::INT16, {1, 1, 1, 1}, {{4.0F}, {0}});
+  model.Node(Op::MAX_POOL_2D, {x}, {y}, BuiltinOptions::Pool2DOptions,
+             format::CreatePool2DOptions(model.flat, format::Padding::VALID, 1, 1, 2, 1).Union());
+  CHECK(RunBytes(model, {{1, 2, 3, 4}}) == Bytes{3, 4});
+}
+
 TEST_CASE("TFLite integers: the logarithm of what has none is the least integer") {
   CHECK(Elementwise(Op::LOG, {{-128, 2, 3}}) == Bytes{-128, -128, -128});
 }
