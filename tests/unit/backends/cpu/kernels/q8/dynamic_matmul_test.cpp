@@ -101,4 +101,23 @@ TEST_CASE("Fast dynamic matmul: floats of any value") {
   });
 }
 
+TEST_CASE("Fast dynamic matmul: sums past 32 bits wrap around, as the portable kernel's do") {
+  ForEachInstructions([] {
+    constexpr int32_t kDepth = 40000;
+    for (const char* kernel : {kFast, kPortable}) {
+      OpFixture op(FindKernel(kernel));
+      op.AddInput(Tensor::From(DType::kF32, {1, kDepth}, std::vector<float>(kDepth, 1.0F)));
+      op.AddInput(Tensor::From(DType::kU8, {kDepth, 1}, std::vector<uint8_t>(kDepth, 255)),
+                  kConstant);
+      op.AddAbsentInput();
+      op.AddInput(Tensor::From(DType::kF32, {1}, std::vector<float>{1.0F}), kConstant);
+      const Tensor y = op.AddOutput(Tensor(DType::kF32, {1, 1}));
+      op.SizeWorkspace(NoAttributes{});
+      REQUIRE(op.Run(NoAttributes{}).ok());
+      const auto sum = static_cast<int32_t>(uint32_t{kDepth} * 255U * 255U);
+      CHECK(y.Values<float>()[0] == static_cast<float>(sum) * (1.0F / 255.0F));
+    }
+  });
+}
+
 }  // namespace tenon::cpu::testing
