@@ -96,6 +96,7 @@ Status CutReordered(Graph& graph, const ImageMove& move, const std::vector<int32
 Result<bool> TryOrder(Graph& graph, const ImageMove& move) {
   const OpId conv = ProducerOfKind(graph, move.x, OpKind::kConv);
   if (conv == kNone || graph.OnlyConsumer(move.x) != move.first) return false;
+  if (graph.tensor(graph.op(move.last).outputs[0]).shape.rank != 4) return false;
   if (!IsFree(graph, graph.op(conv))) return false;
   const std::vector<int32_t> wanted = WantedOrder(move);
   if (wanted.size() != static_cast<size_t>(move.x_runs[2] - move.x_runs[1])) return false;

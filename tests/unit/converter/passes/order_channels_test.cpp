@@ -51,5 +51,17 @@ TEST_CASE("OrderChannels: of what others read, or the order is right, nothing ch
   CHECK(RunOn(kOrderChannels, read).report.changed == 0);
 }
 
+TEST_CASE("OrderChannels: what becomes no image again is left") {
+  for (const char* shape : {"320", "20,16", "4,5,16", "2,2,5,2,8"}) {
+    CAPTURE(shape);
+    const std::string text =
+        "input %x: f32[1,1,4,5]\nconst %w: f32[16,1,1,1] = random(1)\n%c = conv(%x, %w)\n"
+        "%d = reshape(%c) {dims=[1,2,8,2,2,5]}\n%e = transpose(%d) {permutation=[0,3,4,5,2,1]}\n"
+        "%y = reshape(%e) {dims=[" +
+        std::string(shape) + "]}\noutput %y\n";
+    CHECK(RunOn(kOrderChannels, text).report.changed == 0);
+  }
+}
+
 }  // namespace
 }  // namespace tenon::converter
