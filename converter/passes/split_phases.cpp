@@ -149,7 +149,10 @@ std::optional<Phases> Find(const Graph& graph, OpId last) {
   }
   const TensorId y = graph.op(last).outputs[0];
   const Shape& shape = graph.tensor(y).shape;
-  if (shape.rank != 4 || shape[0] != graph.tensor(move->x).shape[0]) return std::nullopt;
+  if (shape.rank != 4) return std::nullopt;
+  if (LargeParts(*move, move->PartsOfOutput({0})) != LargeParts(*move, move->PartsOfInput({0}))) {
+    return std::nullopt;
+  }
   if (!HoldsPhases(*move, 2, phases.strides[0]) || !HoldsPhases(*move, 3, phases.strides[1])) {
     return std::nullopt;
   }
