@@ -95,6 +95,9 @@ OpId BehindChannels(const Graph& graph, OpId last) {
     const Shape& y = graph.tensor(op.outputs.front()).shape;
     if (op.kind != OpKind::kReshape && op.kind != OpKind::kSlice) return last;
     if (x.rank < 2 || y.rank < 2 || x[0] != y[0] || x[1] != y[1]) return last;
+    const bool reverses =
+        op.kind == OpKind::kSlice && op.attributes.As<SliceAttributes>().steps[1] < 0;
+    if (reverses) return last;
     if (FindImageMove(graph, last).has_value()) return last;
     const OpId before = graph.tensor(op.inputs.front()).producer;
     if (before == kNone) return last;

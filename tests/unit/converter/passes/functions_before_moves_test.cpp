@@ -50,6 +50,13 @@ TEST_CASE("FunctionsBeforeMoves: other readers, constants across channels and po
   CHECK(Changed("%y = binary(%g, %g) {function=mul}\noutput %y\n") == 0);
 }
 
+TEST_CASE("FunctionsBeforeMoves: constants stay behind channels in the reverse order") {
+  const std::string reversed =
+      "%r = slice(%g) {begins=[0,1,0,0], sizes=[1,2,6,8], steps=[1,-1,1,1]}\n";
+  CHECK(Changed(reversed + "%y = binary(%r, %k) {function=mul}\noutput %y\n") == 0);
+  CHECK(Changed(reversed + "%y = unary(%r) {function=relu}\noutput %y\n") == 1);
+}
+
 TEST_CASE("FunctionsBeforeMoves: what does not come from a convolution stays") {
   const std::string text =
       "input %x: f32[1,2,4,5]\n%d = reshape(%x) {dims=[1,2,20]}\n"
