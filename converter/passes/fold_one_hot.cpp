@@ -80,6 +80,8 @@ std::vector<float> RowsOf(const Graph& graph, const Op& product) {
     if (!bias.IsConstant() || bias.dtype != DType::kF32) return {};
     const std::vector<double> values = ReadElements(bias);
     if (values.size() != columns) return {};
+    // One of rows may have as many values.
+    if (columns > 1 && bias.shape[bias.shape.rank - 1] == 1) return {};
     for (size_t i = 0; i < rows.size(); ++i) rows[i] += static_cast<float>(values[i % columns]);
   }
   const auto is_finite = [](float value) { return std::isfinite(value); };

@@ -64,6 +64,20 @@ TEST_CASE("FoldOneHot: what is no product of one-hot rows stays") {
         0);
 }
 
+TEST_CASE("FoldOneHot: a bias of rows is no bias of columns, though there be as many") {
+  const auto changed = [](std::string_view bias) {
+    return RunOn(kFoldOneHot, fmt::format("input %x: i32[2,1]\nconst %r: i32[3] = [0, 1, 2]\n"
+                                          "const %w: f32[3,2] = [1, 2, 3, 4, 5, 6]\n"
+                                          "const %b: f32[{}] = [10, 20]\n%e = binary(%x, %r) "
+                                          "{{function=equal}}\n%h = cast(%e) {{to=f32}}\n"
+                                          "%y = matmul(%h, %w, %b)\noutput %y\n",
+                                          bias))
+        .report.changed;
+  };
+  CHECK(changed("2,1") == 0);
+  CHECK(changed("1,2") == 1);
+}
+
 TEST_CASE("FoldOneHot: one-hot rows that others read stay for them") {
   std::string text = Product(kCast);
   text += "output %h\n";
