@@ -259,6 +259,9 @@ void CopyInTiles(LoopNest<2> nest, int source, int element_bytes, const Cursor<2
   });
 }
 
+/// A task of a thread copies so many pieces of few bytes at most.
+constexpr int32_t kPiecesOfTask = 1024;
+
 using TileRoutine = void (*)(const Tile&);
 
 /// Copies the rows of a tile, pieces of memory of so few bytes that a call for each would take
@@ -313,14 +316,23 @@ bool CopyFewBytes(LoopNest<2> nest, int element_bytes, const Cursor<2>& start,
   whole.to_row = nest.strides[0][row];
   whole.from_row = nest.strides[1][row];
   const int64_t elements = nest.Elements();
-  const auto tasks = static_cast<int>(elements / nest.RowLength() / whole.rows);
+  const int32_t each = std::min(whole.rows, kPiecesOfTask);
+  const int32_t down = (whole.rows - 1) / each + 1;
+  const auto tasks = static_cast<int>(elements / nest.RowLength() / whole.rows * down);
   ParallelFor(elements >= kParallelElements ? parallel : nullptr, tasks, [&](int begin, int end) {
-    Odometer<2> outer(nest, row, start, begin);
+    Odometer<2> outer(nest, row, start, begin / down);
+    int32_t first = begin % down * each;
     Tile tile = whole;
-    for (int task = begin; task < end; ++task, outer.Next()) {
-      tile.to = outer.cursor().at[0];
-      tile.from = outer.cursor().at[1];
+    for (int task = begin; task < end; ++task) {
+      tile.to = outer.cursor().at[0] + first * whole.to_row;
+      tile.from = outer.cursor().at[1] + first * whole.from_row;
+      tile.rows = std::min(each, whole.rows - first);
       copy(tile);
+      first += each;
+      if (first >= whole.rows) {
+        first = 0;
+        outer.Next();
+      }
     }
   });
   return true;

@@ -188,6 +188,35 @@ TEST_CASE("Expand: dimensions of 1 and missing ones repeat") {
   });
 }
 
+TEST_CASE("Slice: a matrix of few columns is cut over threads, too") {
+  const Dims dims = {20011, 16};
+  const Dims out = {20011, 8};
+  SliceAttributes attributes;
+  attributes.rank = 2;
+  attributes.begins[1] = 3;
+  std::copy(out.begin(), out.end(), attributes.sizes);
+  std::fill_n(attributes.steps, 2, 1);
+  OpFixture op(OpKind::kSlice);
+  op.AddInput(NumberedTensor<uint32_t>(DType::kU32, dims, Layout::kRowMajor));
+  const Tensor y = op.AddOutput(Tensor(DType::kU32, out, Layout::kRowMajor));
+  int tasks = 0;
+  ParallelRunner runner;
+  runner.threads = 2;
+  runner.team = &tasks;
+  runner.run = [](const ParallelRunner& self, int count, void (*body)(void*, int, int),
+                  void* context) {
+    *static_cast<int*>(self.team) = count;
+    for (int i = count; i-- > 0;) body(context, i, i + 1);
+  };
+  op.set_runner(&runner);
+  REQUIRE(op.Run(attributes, 2).ok());
+  CHECK(tasks >= 8);
+  CHECK(y.Values<uint32_t>() == ExpectedFrom<uint32_t>(out, [&](const Dims& index) {
+          return Ravel({index[0], index[1] + 3}, dims);
+        }));
+  CHECK(y.GapsIntact());
+}
+
 TEST_CASE("Slice: begins, sizes and steps of either sign pick the elements") {
   Generator random(3);
   for (int i = 0; i < RandomCases(500); ++i) {
