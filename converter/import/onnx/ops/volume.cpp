@@ -35,14 +35,15 @@ Result<TensorId> LargestOfDepth(Lowering& node, TensorId x, const WindowSpan& de
   return largest;
 }
 
-/// Returns whether the volume is best pooled as images, one of each depth: where it is one, and few
-/// of them are compared.
-bool IsPooledAsImages(OpKind kind, const Shape& x, const WindowSpan& depth) {
+/// Returns whether the volume is best pooled as images, one of each depth: where it is one, few of
+/// them are compared, and no window reaches beyond the last.
+bool IsPooledAsImages(OpKind kind, const Shape& x, const WindowSpan& depth, bool to_ceiling) {
   constexpr int32_t kMostTaps = 4;
-  const bool one_by_one = depth.kernel == 1 && depth.stride == 1;
-  return x[0] == 1 && depth.begin == 0 && depth.end == 0 &&
-         (one_by_one || (kind == OpKind::kMaxPool && depth.kernel <= kMostTaps &&
-                         x[2] > (depth.kernel - 1) * depth.dilation));
+  if (x[0] != 1 || depth.begin != 0 || depth.end != 0) return false;
+  if (depth.kernel == 1 && depth.stride == 1) return true;
+  const int64_t beyond_first = x[2] - (int64_t{depth.kernel - 1} * depth.dilation + 1);
+  return kind == OpKind::kMaxPool && depth.kernel <= kMostTaps && beyond_first >= 0 &&
+         !(to_ceiling && beyond_first % depth.stride != 0);
 }
 
 /// See ConvolveVolume, which has its images in the same order.
@@ -68,7 +69,7 @@ Result<TensorId> EmitVolumePool(Lowering& node, OpKind kind, TensorId x,
                                 const std::vector<WindowSpan>& spans,
                                 const PoolAttributes& attributes, int output) {
   const Shape shape = node.ShapeOf(x);
-  if (IsPooledAsImages(kind, shape, spans[kDepth])) {
+  if (IsPooledAsImages(kind, shape, spans[kDepth], attributes.ceil_mode != 0)) {
     return PoolImages(node, kind, x, spans, attributes, output);
   }
   TENON_ASSIGN_OR_RETURN(

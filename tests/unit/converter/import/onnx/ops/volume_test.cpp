@@ -114,6 +114,27 @@ TEST_CASE("MaxPool: three spatial dimensions") {
   }
 }
 
+TEST_CASE("MaxPool: a last window may reach beyond the depth") {
+  // Depths of 5 by windows of 2 with strides of 2: the last is of one depth alone.
+  const Windows w = {{5, 4, 4}, {2, 2, 2}, {2, 2, 2}};
+  const Floats x = Numbers(VolumeOf(w.size));
+  Floats expected;
+  for (int64_t d = 0; d < 3; ++d) {
+    for (const int64_t row : {0, 2}) {
+      for (const int64_t column : {0, 2}) {
+        float most = -std::numeric_limits<float>::infinity();
+        for (int64_t i = 0; i < 8; ++i) {
+          const int64_t depth = std::min<int64_t>(2 * d + i / 4, 4);
+          most = std::max(most, x[depth * 16 + (row + i / 2 % 2) * 4 + column + i % 2]);
+        }
+        expected.push_back(most);
+      }
+    }
+  }
+  const auto model = OneNode("MaxPool", w, 1, 1).Set("ceil_mode", int64_t{1}).Output("y");
+  CheckClose(Run(model, {x}), expected);
+}
+
 TEST_CASE("AveragePool: three spatial dimensions, with and without the padding") {
   for (const bool counts_padding : {false, true}) {
     const Floats x = Numbers(2 * VolumeOf(kPadded.size));
