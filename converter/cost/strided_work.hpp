@@ -8,9 +8,9 @@
 
 namespace tenon::converter {
 
-/// Returns the elementary operations of vectors that a kernel takes beside the work of its elements:
-/// for starting rows and tiles of them, and for elements that are fetched or stored one by one. Few
-/// where rows are long and dense.
+/// Returns the elementary operations of vectors that a kernel takes beside the work of its
+/// elements: for starting rows and tiles of them, and for elements that are fetched or stored one
+/// by one. Few where rows are long and dense.
 [[nodiscard]] int64_t StridedOps(const ProfileOperands& operands);
 
 }  // namespace tenon::converter
