@@ -12,6 +12,8 @@
 namespace tenon::converter {
 namespace {
 
+constexpr bool kForTime = true;
+
 /// Passes for quantized graphs would leave all others unchanged.
 bool IsQuantized(const Graph& graph) {
   const std::vector<OpId> ops = graph.OpOrder();
@@ -32,7 +34,7 @@ const std::vector<ListedPass>& ListOfPasses() {
       {kClean, kAlways, "simplify", Simplify,
        "first, because what follows matches on what is really there"},
       {kClean, kFusing, "lift-rows", LiftRows,
-       "what follows looks for pads, sums and functions beside convolutions"},
+       "what follows looks for pads, sums and functions beside convolutions", kForTime},
       {kClean, kFusing, "simplify", Simplify, "reshapes that met undo each other"},
       {kClean, kAlways, "fold-constants", FoldQuantizedConstants,
        "folds what simplify exposes, because fusion wants constant operands; quantized weights stay"
@@ -67,7 +69,7 @@ const std::vector<ListedPass>& ListOfPasses() {
       {kFuse, kQuantizedFusing, "simplify", Simplify,
        "moves that stood apart between quantize ops meet"},
       {kFuse, kQuantizedFusing, "move-channels-last", MoveChannelsLast,
-       "the last that changes moves, because others would not join its parts"},
+       "the last that changes moves, because others would not join its parts", kForTime},
       {kFuse, kQuantizedFusing, "eliminate-dead-code", EliminateDeadCode,
        "float ops that integer ones replaced would be folded"},
       {kFuse, kQuantized, "fold-constants", FoldConstants,
@@ -98,10 +100,10 @@ const std::vector<ListedPass>& ListOfPasses() {
       {kStore, kFusing, "trim-kernels", TrimKernels,
        "needs fused convolutions, and leaves fewer weights to store"},
       {kStore, kFusing, "order-channels", OrderChannels,
-       "asks kernels, once convolutions have their activations"},
-      {kStore, kFusing, "split-phases", SplitPhases, "asks kernels, too"},
+       "asks kernels, once convolutions have their activations", kForTime},
+      {kStore, kFusing, "split-phases", SplitPhases, "asks kernels, too", kForTime},
       {kStore, kFusing, "move-channels-last", MoveChannelsLast,
-       "asks kernels, and is the last that changes moves of floats"},
+       "asks kernels, and is the last that changes moves of floats", kForTime},
       {kStore, kQuantizedFusing, "remove-constant-channels", RemoveConstantChannels,
        "needs zero points apart from biases, and leaves fewer weights to store"},
       {kStore, kQuantizedFusing, "repeat-channels", RepeatChannels,
@@ -136,11 +138,21 @@ Status RunPhase(PassPhase phase, bool fuse, Graph& graph, PassContext& context,
     return false;
   };
   for (const ListedPass& listed : ListOfPasses()) {
-    if (listed.phase != phase || !holds(listed.when)) continue;
+    if (listed.phase != phase || !holds(listed.when) || (listed.for_time && !context.for_time))
+      continue;
     TENON_RETURN_IF_ERROR(RunPass({listed.name, listed.run}, graph, context, reports));
     TENON_RETURN_IF_ERROR(CheckConstantLimit(graph, 0, listed.name));
   }
   return {};
+}
+
+bool HasPassesForTime(const std::vector<PassReport>& reports) {
+  const std::vector<ListedPass>& list = ListOfPasses();
+  return std::any_of(reports.begin(), reports.end(), [&](const PassReport& report) {
+    return report.changed > 0 && std::any_of(list.begin(), list.end(), [&](const auto& listed) {
+             return listed.for_time && listed.name == report.name;
+           });
+  });
 }
 
 }  // namespace tenon::converter

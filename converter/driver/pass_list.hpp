@@ -31,6 +31,8 @@ struct ListedPass {
   const char* name;
   PassFunction run;
   const char* reason;  ///< why it runs, and why at this place
+  /// It makes models faster, and may need more memory: runs only with PassContext::for_time.
+  bool for_time = false;
 };
 
 [[nodiscard]] const std::vector<ListedPass>& ListOfPasses();
@@ -38,5 +40,8 @@ struct ListedPass {
 /// Runs the passes of the phase whose conditions hold.
 [[nodiscard]] Status RunPhase(PassPhase phase, bool fuse, Graph& graph, PassContext& context,
                               std::vector<PassReport>& reports);
+
+/// Returns whether a pass has changed the graph that runs only with PassContext::for_time.
+[[nodiscard]] bool HasPassesForTime(const std::vector<PassReport>& reports);
 
 }  // namespace tenon::converter

@@ -5,18 +5,17 @@
 #include <memory>
 #include <utility>
 
-#include "converter/code/code_memory.hpp"
 #include "converter/driver/fit_ways.hpp"
 #include "converter/driver/import_model.hpp"
-#include "converter/driver/memory_needs.hpp"
 #include "converter/driver/pass_list.hpp"
 #include "converter/driver/predict_time.hpp"
+#include "converter/driver/programs_of_plan.hpp"
+#include "converter/driver/refusal.hpp"
 #include "converter/driver/relax_limit.hpp"
 #include "converter/emit/emit_plan.hpp"
 #include "converter/fold/fold_tensors.hpp"
 #include "converter/ir/locations.hpp"
 #include "converter/ir/text.hpp"
-#include "converter/layout/limit_arenas.hpp"
 #include "converter/map/kernel_choice.hpp"
 #include "converter/quantize/state_samples.hpp"
 #include "converter/split/least_patched.hpp"
@@ -45,34 +44,6 @@ Result<int64_t> CheckEmitted(const std::vector<uint8_t>& plan) {
     constants += static_cast<int64_t>(view->section(i).bytes);
   }
   return constants;
-}
-
-/// Checks that the programs fit together, with the constants that they share. CompileToFit has
-/// checked the sequential one alone.
-Status CheckTogether(const std::vector<ProgramToEmit>& programs, const Board& board) {
-  TENON_ASSIGN_OR_RETURN(const std::vector<SpaceNeed> needs, NeedsOf(programs, board));
-  const SpaceNeed* shortage = FindShortage(needs, board);
-  if (shortage == nullptr) return {};
-  Error error{ErrorKind::kDoesNotFit, "", {}};
-  error.message =
-      fmt::format("the plan's programs need {} bytes of '{}', {} are available", shortage->bytes(),
-                  shortage->space, board.FindSpace(shortage->space)->usable_bytes());
-  error.details.push_back("--parallel=intra leaves out programs for several threads");
-  return error;
-}
-
-/// Divides arenas of which the device gives no piece as large.
-Status LimitToPieces(const Board& board, Compiled& compiled, ParallelPrograms& parallel) {
-  const int64_t most = board.ArenaSpace()->largest_allocation_bytes;
-  TENON_RETURN_IF_ERROR(LimitArenas(most, compiled.arena));
-  if (most > 0) compiled.memory.arena_bytes = compiled.arena.bytes;
-  if (parallel.pipeline) TENON_RETURN_IF_ERROR(LimitArenas(most, parallel.pipeline->arenas.plan));
-  if (parallel.inter) TENON_RETURN_IF_ERROR(LimitArenas(most, parallel.inter->program.arena));
-  if (parallel.shards) TENON_RETURN_IF_ERROR(LimitArenas(most, parallel.shards->arena));
-  if (parallel.inter_shards) {
-    TENON_RETURN_IF_ERROR(LimitArenas(most, parallel.inter_shards->program.arena));
-  }
-  return {};
 }
 
 const VariantChoice* VariantsFor(const ConvertOptions& options) {
@@ -134,8 +105,9 @@ void RecordChoice(const ParallelReport& report,
 
 }  // namespace
 
-Status Canonicalise(Graph& graph, bool fuse, std::vector<PassReport>& reports) {
+Status Canonicalise(Graph& graph, bool fuse, std::vector<PassReport>& reports, bool for_time) {
   PassContext context;
+  context.for_time = for_time;
   context.fold = FoldTensors;
   TENON_RETURN_IF_ERROR(RunPhase(PassPhase::kClean, fuse, graph, context, reports));
   return RunPhase(PassPhase::kFuse, fuse, graph, context, reports);
@@ -150,7 +122,7 @@ Status Prepare(Graph& graph, const ConvertOptions& options, PassContext& context
   if (HasInt8Weights(graph)) graph.weights = DType::kI8;
   std::vector<PassReport>& passes = conversion.passes;
   TENON_RETURN_IF_ERROR(RunPhase(PassPhase::kAdapt, options.fuse, graph, context, passes));
-  if (!options.quantize) return Canonicalise(graph, options.fuse, passes);
+  if (!options.quantize) return Canonicalise(graph, options.fuse, passes, context.for_time);
   if (!options.fuse) {
     return UsageError(
         "quantizing needs fusion: integer ops are made of the float ops between them");
@@ -161,7 +133,7 @@ Status Prepare(Graph& graph, const ConvertOptions& options, PassContext& context
   std::vector<PassReport> last;  // belongs to the graph that is kept, which is canonicalised last
   quantize.canonicalise = [&](Graph& trial) {
     last.clear();
-    return Canonicalise(trial, options.fuse, last);
+    return Canonicalise(trial, options.fuse, last, context.for_time);
   };
   // What is quantized is one step: states come in and go out as they are.
   std::vector<Graph::State> states = std::exchange(graph.states, {});
@@ -170,115 +142,6 @@ Status Prepare(Graph& graph, const ConvertOptions& options, PassContext& context
   graph.states = std::move(states);
   passes.insert(passes.end(), last.begin(), last.end());
   return {};
-}
-
-}  // namespace
-
-namespace {
-
-/// All programs of a plan, which borrow from what they were compiled to.
-struct ProgramsOfPlan {
-  /// As the search was told of it: with less memory than there is, where code takes more than was
-  /// counted.
-  Board board;
-  Fitted fitted;
-  ParallelPrograms parallel;
-  std::vector<ProgramToEmit> programs;
-  std::vector<SegmentCodeReport> codes;
-};
-
-std::vector<ProgramToEmit> ProgramsToEmit(const ProgramsOfPlan& made, const Board& board) {
-  const ParallelPrograms& parallel = made.parallel;
-  std::vector<ProgramToEmit> programs = {SequentialProgram(made.fitted.compiled, board)};
-  if (parallel.pipeline) programs.push_back(parallel.pipeline->ToEmit());
-  if (parallel.inter) programs.push_back(parallel.inter->ToEmit());
-  if (parallel.shards) {
-    programs.push_back(SequentialProgram(*parallel.shards, board));
-    programs.back().name = "shards";
-    programs.back().mode = converter::ProgramMode::kReplicas;
-  }
-  if (parallel.inter_shards) programs.push_back(parallel.inter_shards->ToEmit());
-  return programs;
-}
-
-/// The arenas of ProgramsToEmit, in its order.
-std::vector<ArenaPlan*> ArenasOf(ProgramsOfPlan& made) {
-  ParallelPrograms& parallel = made.parallel;
-  std::vector<ArenaPlan*> arenas = {&made.fitted.compiled.arena};
-  if (parallel.pipeline) arenas.push_back(&parallel.pipeline->arenas.plan);
-  if (parallel.inter) arenas.push_back(&parallel.inter->program.arena);
-  if (parallel.shards) arenas.push_back(&parallel.shards->arena);
-  if (parallel.inter_shards) arenas.push_back(&parallel.inter_shards->program.arena);
-  return arenas;
-}
-
-void ReportArena(const ArenaPlan& arena, MemoryReport& memory) {
-  memory.arena_bytes = arena.bytes;
-  memory.lower_bound = arena.lower_bound;
-  memory.proven_optimal = arena.proven_optimal;
-}
-
-/// Makes the code of an accelerator's segments, for which the host's memory holds only what they
-/// exchange. Returns what the accelerator cannot run after all.
-std::vector<RefusedOp> MakeCodes(const Board& board, ProgramsOfPlan& made) {
-  const std::vector<ArenaPlan*> arenas = ArenasOf(made);
-  for (size_t i = 0; i < arenas.size(); ++i) KeepOnChip(board, made.programs[i], *arenas[i]);
-  GeneratedCodes codes = GenerateCodes(board, made.programs);
-  made.codes = std::move(codes.segments);
-  if (!codes.refused.empty()) return std::move(codes.refused);
-  for (size_t i = 0; i < arenas.size(); ++i) AddScratch(made.programs[i], *arenas[i]);
-  ReportArena(made.fitted.compiled.arena, made.fitted.compiled.memory);
-  return {};
-}
-
-/// Returns the bytes of the arena's space that the programs need and the board has not.
-Result<int64_t> MissingBytes(const std::vector<ProgramToEmit>& programs, const Board& board) {
-  TENON_ASSIGN_OR_RETURN(const std::vector<SpaceNeed> needs, NeedsOf(programs, board));
-  const MemorySpace& space = *board.ArenaSpace();
-  return NeedOf(needs, space.name).bytes() - space.usable_bytes();
-}
-
-/// As CompileToFit on a board that may have been told of less memory than there is; then the error
-/// is the one that says what there is.
-Status Fit(const Graph& graph, const ConvertOptions& options, const CompileOptions& compile,
-           ProgramsOfPlan& made) {
-  Result<Fitted> fitted = CompileToFit(graph, compile, options.split);
-  if (fitted.ok()) {
-    made.fitted = std::move(*fitted);
-    return {};
-  }
-  const bool is_told_less = compile.board().ArenaSpace()->bytes < options.board.ArenaSpace()->bytes;
-  if (is_told_less && fitted.error().kind == ErrorKind::kDoesNotFit) {
-    TENON_RETURN_IF_ERROR(CheckTogether(made.programs, options.board));
-  }
-  return fitted.error();
-}
-
-/// Compiles, and makes the code of an accelerator's segments. What it then turns down is mapped
-/// elsewhere, and all is compiled again: each round turns down one op more at least. Only the code
-/// shows how much memory it wants for itself and what its constants take: where that is more than
-/// there is, the search gets so much less, a few times.
-Status MakePrograms(const Graph& graph, const ConvertOptions& options, CompileOptions& compile,
-                    ProgramsOfPlan& made) {
-  made.board = options.board;
-  compile.kernels.board = &made.board;
-  for (int tries = 4;;) {
-    TENON_RETURN_IF_ERROR(Fit(graph, options, compile, made));
-    TENON_ASSIGN_OR_RETURN(made.parallel, MakeParallelPrograms(graph, made.fitted, compile,
-                                                               options.split, options.parallel));
-    TENON_RETURN_IF_ERROR(LimitToPieces(options.board, made.fitted.compiled, made.parallel));
-    made.programs = ProgramsToEmit(made, options.board);
-    if (AcceleratorUnit(options.board) == nullptr) return {};
-    const std::vector<RefusedOp> found = MakeCodes(options.board, made);
-    if (found.empty()) {
-      TENON_ASSIGN_OR_RETURN(const int64_t missing, MissingBytes(made.programs, options.board));
-      if (missing <= 0 || tries-- == 0) return {};
-      made.board.FindSpace(made.board.ArenaSpace()->name)->bytes -= missing;
-      continue;
-    }
-    std::vector<RefusedOp>& refused = compile.kernels.refused;
-    refused.insert(refused.end(), found.begin(), found.end());
-  }
 }
 
 bool WorksOnFloat(const Graph& graph, const Op& op) {
@@ -395,7 +258,15 @@ void ReportPrograms(const ConvertOptions& options, ProgramsOfPlan made, Conversi
   conversion.codes = std::move(made.codes);
 }
 
-Result<Conversion> ConvertWithin(Graph graph, const ConvertOptions& options) {
+/// The two forms of a model that are tried where memory counts.
+enum class Form {
+  kFast,  ///< with all passes
+  kLean,  ///< without those that may need more memory, to be faster (ListedPass::for_time)
+};
+
+/// Sets `forms_differ` where the form matters to the graph.
+Result<Conversion> ConvertForm(Graph graph, const ConvertOptions& options, Form form,
+                               bool& forms_differ) {
   const auto progress = [&](const char* phase, int index) {
     if (options.progress) options.progress(phase, index, 4);
   };
@@ -407,6 +278,7 @@ Result<Conversion> ConvertWithin(Graph graph, const ConvertOptions& options) {
   context.input_formats = options.input_formats;
   context.images_channels_last = options.model.extension() == ".tflite";
   context.weights_form = options.weights;
+  context.for_time = form == Form::kFast;
   TENON_RETURN_IF_ERROR(
       ApplyOutputFormats(graph, options.output_formats, context.images_channels_last));
   TENON_RETURN_IF_ERROR(Prepare(graph, options, context, conversion));
@@ -416,6 +288,7 @@ Result<Conversion> ConvertWithin(Graph graph, const ConvertOptions& options) {
   LetPassesAskKernels(compile.kernels, context);
   TENON_RETURN_IF_ERROR(
       RunPhase(PassPhase::kStore, options.fuse, graph, context, conversion.passes));
+  forms_differ = HasPassesForTime(conversion.passes);
   conversion.weights = std::move(context.weights);
   TENON_RETURN_IF_ERROR(TakeOutside(options, graph, compile, conversion));
   if (options.progress) {
@@ -424,7 +297,8 @@ Result<Conversion> ConvertWithin(Graph graph, const ConvertOptions& options) {
     };
   }
   ProgramsOfPlan made;
-  TENON_RETURN_IF_ERROR(MakePrograms(graph, options, compile, made));
+  TENON_RETURN_IF_ERROR(
+      MakePrograms(graph, options.board, options.split, options.parallel, compile, made));
   if (!options.input_from.empty() && made.programs.size() > 1) {
     return UsageError("--input-from is for plans of one program: leave out --parallel");
   }
@@ -460,6 +334,31 @@ Error CutShort(Error error) {
       fmt::format("the searches were cut short by the time limit: with more time {} may do",
                   has_limit ? "less memory" : "the limit"));
   return error;
+}
+
+/// Returns whether the second form's conversion is the better one where memory counts: it fits and
+/// the first does not, or needs fewer bytes; of two that do not fit, whether it offers a smaller
+/// limit.
+bool NeedsLess(const Result<Conversion>& second, const Result<Conversion>& first,
+               const MemorySpace& space) {
+  if (second.ok() != first.ok()) return second.ok();
+  if (second.ok()) return second->memory.arena_bytes < first->memory.arena_bytes;
+  if (!IsTooLarge(second.error())) return false;
+  const int64_t offered = OfferedLimit(second.error(), space.name);
+  return offered > 0 && offered < OfferedLimit(first.error(), space.name);
+}
+
+/// Converts the fast form, and the lean one where memory counts: where it is the objective, and
+/// where the fast form does not fit. A most slowdown is one of the fast form.
+Result<Conversion> ConvertWithin(const Graph& graph, const ConvertOptions& options) {
+  bool forms_differ = false;
+  Result<Conversion> fast = ConvertForm(graph, options, Form::kFast, forms_differ);
+  const bool for_memory =
+      options.compile.objective == Objective::kMemory && options.split.most_slowdown == 0;
+  const bool memory_counts = fast.ok() ? for_memory : IsTooLarge(fast.error());
+  if (!forms_differ || !memory_counts) return fast;
+  Result<Conversion> lean = ConvertForm(graph, options, Form::kLean, forms_differ);
+  return NeedsLess(lean, fast, *options.board.ArenaSpace()) ? std::move(lean) : std::move(fast);
 }
 
 }  // namespace

@@ -103,7 +103,9 @@ struct Conversion : CompileReport {
 /// Converts a graph instead of a file; tests and generated models use it.
 [[nodiscard]] Result<Conversion> ConvertGraph(const Graph& graph, const ConvertOptions& options);
 
-/// Runs the model-level passes (everything before kernels are chosen).
-[[nodiscard]] Status Canonicalise(Graph& graph, bool fuse, std::vector<PassReport>& reports);
+/// Runs the model-level passes (everything before kernels are chosen). `for_time`: as
+/// PassContext::for_time.
+[[nodiscard]] Status Canonicalise(Graph& graph, bool fuse, std::vector<PassReport>& reports,
+                                  bool for_time = true);
 
 }  // namespace tenon::converter

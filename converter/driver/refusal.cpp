@@ -136,4 +136,12 @@ std::map<std::string, int64_t> LimitsIn(const std::string& line) {
   return limits;
 }
 
+int64_t OfferedLimit(const Error& refused, const std::string& space) {
+  for (const std::string& line : refused.details) {
+    const std::map<std::string, int64_t> limits = LimitsIn(line);
+    if (const auto found = limits.find(space); found != limits.end()) return found->second;
+  }
+  return 0;
+}
+
 }  // namespace tenon::converter

@@ -33,4 +33,7 @@ struct RefusedProgram {
 /// Returns the limits that a line of such an error offers ("--memory-limit sram=4096"), by space.
 [[nodiscard]] std::map<std::string, int64_t> LimitsIn(const std::string& line);
 
+/// Returns the limit of a space that such an error offers; 0: it offers none.
+[[nodiscard]] int64_t OfferedLimit(const Error& refused, const std::string& space);
+
 }  // namespace tenon::converter

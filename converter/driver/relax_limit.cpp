@@ -1,25 +1,11 @@
 #include "converter/driver/relax_limit.hpp"
 
 #include <algorithm>
-#include <map>
-#include <string>
 
 #include "converter/driver/fit_ways.hpp"
 #include "converter/driver/refusal.hpp"
 
 namespace tenon::converter {
-namespace {
-
-/// Returns the limit of a space that a refusal offers; 0: it offers none.
-int64_t OfferedLimit(const Error& refused, const std::string& space) {
-  for (const std::string& line : refused.details) {
-    const std::map<std::string, int64_t> limits = LimitsIn(line);
-    if (const auto found = limits.find(space); found != limits.end()) return found->second;
-  }
-  return 0;
-}
-
-}  // namespace
 
 /// Steps below what the refusal offers are known to be too small. Where it offers no limit of that
 /// space, because another is short of bytes, say, a conversion without one tells whether to go on.

@@ -75,6 +75,7 @@ struct PassContext {
   std::function<bool(const Graph& graph, const Op& op)> wants_folded_bias;
 
   std::vector<InputFormat> input_formats;
+  bool for_time = true;  ///< whether passes run that make models faster and may need more memory
   bool images_channels_last = false;  ///< the model's own inputs of rank 4 are [N, H, W, C]
   WeightsForm weights_form = WeightsForm::kModel;
   /// Smaller weights stay as they are: a scale and the conversion cost more than they save.
