@@ -15,7 +15,7 @@ struct Tile {
 };
 constexpr Tile kAvx512Tile = {14, 32};
 constexpr Tile kAvx2Tile = {6, 16};
-constexpr Tile kNeonTile = {6, 16};
+constexpr Tile kNeonTile = {5, 16};
 /// Of AVX2, for the last channels where 8 would be left over behind 16: 8 alone have too few sums
 /// in flight and take nearly as long as 16. More outputs lose by smaller tiles what they gain.
 constexpr Tile kAvx2WideTile = {4, 24};

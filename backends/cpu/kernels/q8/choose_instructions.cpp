@@ -19,11 +19,15 @@ struct Sets {
 };
 
 #if defined(__aarch64__)
-bool HasDotProducts() {
+/// Adds what the system says that the processor has; on others than Linux nobody says.
+void AddOfBytes(Sets& sets) {
 #if defined(__linux__)
-  return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
+  const bool has_dot_products = (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
+  const bool has_matrix_products = (getauxval(AT_HWCAP2) & HWCAP2_I8MM) != 0;
+  if (has_dot_products && has_matrix_products) sets.Add(Instructions::kNeonI8mm);
+  if (has_dot_products) sets.Add(Instructions::kNeonDot);
 #else
-  return false;
+  (void)sets;
 #endif
 }
 #endif
@@ -39,7 +43,7 @@ Sets FindUsable() {
   if (has_avx2 && has_avx512) sets.Add(Instructions::kAvx512Vnni);
   if (has_avx2) sets.Add(Instructions::kAvx2);
 #elif defined(__aarch64__)
-  if (HasDotProducts()) sets.Add(Instructions::kNeonDot);
+  AddOfBytes(sets);
   sets.Add(Instructions::kNeon);
 #endif
   sets.Add(Instructions::kGeneric);
@@ -64,8 +68,8 @@ void OverrideInstructions(const Instructions* instructions) {
 }
 
 const char* InstructionsName(Instructions instructions) {
-  constexpr const char* kNames[kInstructionsCount] = {"generic", "avx2", "avx512vnni", "neon",
-                                                      "neondot"};
+  constexpr const char* kNames[kInstructionsCount] = {"generic", "avx2",    "avx512vnni",
+                                                      "neon",    "neondot", "neoni8mm"};
   return kNames[static_cast<int>(instructions)];
 }
 

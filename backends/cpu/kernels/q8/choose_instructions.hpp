@@ -14,8 +14,9 @@ enum class Instructions : uint8_t {
   kAvx512Vnni,  ///< AVX-512 F, VL, DQ, BW and VNNI
   kNeon,        ///< of 64-bit Arm, which always has it
   kNeonDot,     ///< with dot products of bytes
+  kNeonI8mm,    ///< with products of matrices of bytes, too
 };
-inline constexpr int kInstructionsCount = 5;
+inline constexpr int kInstructionsCount = 6;
 
 /// Returns every set that this processor can execute, best first; never empty.
 [[nodiscard]] Span<const Instructions> UsableInstructions();

@@ -36,6 +36,7 @@ const GemmRoutines& GemmRoutinesOf(Instructions instructions) {
   if (instructions == Instructions::kAvx512Vnni) return kAvx512VnniGemmRoutines;
   if (instructions == Instructions::kAvx2) return kAvx2GemmRoutines;
 #elif defined(__aarch64__)
+  if (instructions == Instructions::kNeonI8mm) return kNeonI8mmGemmRoutines;
   if (instructions == Instructions::kNeonDot) return kNeonDotGemmRoutines;
   if (instructions == Instructions::kNeon) return kNeonGemmRoutines;
 #endif

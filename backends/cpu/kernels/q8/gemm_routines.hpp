@@ -171,6 +171,7 @@ extern const GemmRoutines kAvx512VnniGemmRoutines;
 #elif defined(__aarch64__)
 extern const GemmRoutines kNeonGemmRoutines;
 extern const GemmRoutines kNeonDotGemmRoutines;
+extern const GemmRoutines kNeonI8mmGemmRoutines;
 #endif
 
 /// Returns the output, as i8, of one sum at place `p`, for any kind but kSums and kFloats. It

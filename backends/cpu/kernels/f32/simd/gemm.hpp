@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backends/cpu/kernels/f32/simd/vectors.hpp"
+#include "backends/cpu/kernels/load_later.hpp"
 
 namespace tenon::cpu::f32::TENON_F32_ISA {
 
@@ -56,6 +57,23 @@ struct Accumulators {
       TENON_UNROLL
       for (int v = 0; v < Shape::kWhole; ++v) whole[i][v] += w[v] * value;
       if constexpr (Shape::kHalf != 0) half[i] += w_half * value;
+    }
+  }
+
+  /// Adds x[i] * weights for every pixel, as Add, where x[i] is the lane kLane of a register, and
+  /// moves the weights on.
+  template <int kLane>
+  [[gnu::always_inline]] void AddLane(const Vector<kLanes>* x, const float*& weights,
+                                      int64_t step) {
+    Vector<kLanes> w[Shape::kWhole];
+    TENON_UNROLL
+    for (int v = 0; v < Shape::kWhole; ++v) w[v] = Load<kLanes>(weights + v * kLanes);
+    weights += step;
+    TENON_UNROLL
+    for (int i = 0; i < kPixels; ++i) {
+      TENON_UNROLL
+      for (int v = 0; v < Shape::kWhole; ++v) whole[i][v] += w[v] * x[i][kLane];
+      if (i == kPixels / 2) LoadLater(weights, whole[i][0]);
     }
   }
 
@@ -130,6 +148,26 @@ struct TilePlace {
   const float* ahead;
 };
 
+/// Says whether registers of x are loaded whole and multiplied lane by lane: one load instead of as
+/// many as there are lanes.
+constexpr bool kByLane = TENON_F32_NEON != 0;
+
+/// Adds the products of kLanes input channels from k on, of which channel j goes to the sums of
+/// part j % kParts, and moves the weights on.
+template <int kWidth, int kPixels, int kParts>
+[[gnu::always_inline]] static inline void AddLanes(Accumulators<kWidth, kPixels>* sums,
+                                                   const float* const* x, int64_t k,
+                                                   const float*& weights, int64_t step) {
+  static_assert(!kByLane || kLanes == 4);
+  Vector<kLanes> values[kPixels];
+  TENON_UNROLL
+  for (int i = 0; i < kPixels; ++i) values[i] = Load<kLanes>(x[i] + k);
+  sums[0].template AddLane<0>(values, weights, step);
+  sums[1 % kParts].template AddLane<1>(values, weights, step);
+  sums[2 % kParts].template AddLane<2>(values, weights, step);
+  sums[3 % kParts].template AddLane<3>(values, weights, step);
+}
+
 /// Computes one repeat, and moves `place.ahead` on.
 template <int kWidth, int kPixels, TileMode kMode>
 [[gnu::always_inline]] static inline void ComputeTile(const TileCall& call, TilePlace& place) {
@@ -141,6 +179,7 @@ template <int kWidth, int kPixels, TileMode kMode>
   constexpr bool kInParts = kMode != TileMode::kInOrder && kPixels <= kFewPixels &&
                             (kPixels * kWidth <= kMostSums || kLanes > 8);
   constexpr int kParts = kInParts ? kFewParts : 1;
+  constexpr bool kLoadsWhole = kByLane && !kOffsets;
   Accumulators<kWidth, kPixels> sums[kParts];
   sums[0].Start(place.bias);
   TENON_UNROLL
@@ -160,12 +199,26 @@ template <int kWidth, int kPixels, TileMode kMode>
           __builtin_prefetch(place.ahead, 0, 2);
           place.ahead += call.ahead_step;
         }
-        // Unrolled, it would need more registers than there are.
-        TENON_NO_UNROLL
-        for (const int64_t end = k + kAheadDepth; k < end; ++k) {
-          sums[0].Add(x, kOffsets ? call.offsets[k] : k, weights);
-          weights += step;
+        const int64_t end = k + kAheadDepth;
+        if constexpr (kLoadsWhole) {
+          TENON_NO_UNROLL
+          for (; k < end; k += kLanes) {
+            AddLanes<kWidth, kPixels, kParts>(sums, x, k, weights, step);
+          }
+        } else {
+          // Unrolled, it would need more registers than there are.
+          TENON_NO_UNROLL
+          for (; k < end; ++k) {
+            sums[0].Add(x, kOffsets ? call.offsets[k] : k, weights);
+            weights += step;
+          }
         }
+      }
+    }
+    if constexpr (kLoadsWhole) {
+      TENON_NO_UNROLL
+      for (int64_t left = (call.depth - k) / kLanes; left > 0; --left, k += kLanes) {
+        AddLanes<kWidth, kPixels, kParts>(sums, x, k, weights, step);
       }
     }
     for (; k + kParts <= call.depth; k += kParts) {

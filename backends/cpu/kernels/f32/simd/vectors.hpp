@@ -20,6 +20,13 @@
 #define TENON_F32_INTRINSICS 0
 #endif
 
+#if defined(__aarch64__) && TENON_VECTOR_LANES == 4
+#include <arm_neon.h>
+#define TENON_F32_NEON 1
+#else
+#define TENON_F32_NEON 0
+#endif
+
 #if !defined(TENON_F32_ISA) || !defined(TENON_VECTOR_LANES)
 #error "included by routines_*.cpp only"
 #endif
@@ -161,7 +168,7 @@ struct Lanes {
 };
 
 /// Returns values < least ? least : values, in which NaN stays NaN: one instruction, where GCC
-/// makes a comparison and a blend of it if `least` is a constant, or has 16 lanes.
+/// makes a comparison and a blend of it. Of zeros of both signs NEON takes +0.
 template <int kCount>
 [[gnu::always_inline]] static inline Vector<kCount> Raised(Vector<kCount> values,
                                                            Vector<kCount> least) {
@@ -171,6 +178,9 @@ template <int kCount>
 #endif
 #if TENON_F32_AVX512
   if constexpr (kCount == 16) return _mm512_max_ps(least, values);
+#endif
+#if TENON_F32_NEON
+  if constexpr (kCount == 4) return vmaxq_f32(values, least);
 #endif
   return values < least ? least : values;
 }
@@ -185,6 +195,9 @@ template <int kCount>
 #endif
 #if TENON_F32_AVX512
   if constexpr (kCount == 16) return _mm512_min_ps(most, values);
+#endif
+#if TENON_F32_NEON
+  if constexpr (kCount == 4) return vminq_f32(values, most);
 #endif
   return values > most ? most : values;
 }

@@ -1,5 +1,5 @@
 // The NEON GEMM without dot products widens bytes to 16 bits and multiplies by lane. (Sums of two
-// products of bytes do not fit 16 bits where both are 2^14.) A tile of up to 4 pixels by 16
+// products of bytes do not fit 16 bits where both are 2^14.) A tile of up to 5 pixels by 16
 // channels stays in registers.
 #include "backends/cpu/kernels/q8/simd/gemm_neon.hpp"
 
@@ -19,7 +19,7 @@ template <int kPixels, int kLane>
   const int8x16_t bytes = vld1q_s8(from + kLane * kTileWidth);
   const int16x8_t low = vmovl_s8(vget_low_s8(bytes));
   const int16x8_t high = vmovl_high_s8(bytes);
-#pragma GCC unroll 4
+#pragma GCC unroll 5
   for (int i = 0; i < kPixels; ++i) {
     sums[i][0] = vmlal_lane_s16(sums[i][0], vget_low_s16(low), x[i], kLane);
     sums[i][1] = vmlal_high_lane_s16(sums[i][1], low, x[i], kLane);
@@ -32,6 +32,14 @@ template <int kPixels, int kLane>
 struct Widening {
   static const GemmRoutines& Routines() { return kNeonGemmRoutines; }
 
+  static constexpr int kMostPixels = 5;
+  static constexpr bool kPairsPixels = false;
+
+  template <int kPixels>
+  static void Tile(const GemmCall& call, const uint8_t* x, int first, int32_t* to) {
+    RunTile<Widening, kPixels>(call, x, first, to);
+  }
+
   template <int kPixels>
   [[gnu::always_inline]] static void AddTap(const GemmCall& call, const uint8_t* tap,
                                             const int8_t*& weights, int32x4_t (*sums)[4]) {
@@ -42,7 +50,7 @@ struct Widening {
     for (int64_t k = 0; k < depth; k += kDepthStep, weights += weight_step) {
       const uint8_t* from = tap + (k < last ? k : last);
       int16x4_t words[kPixels];
-#pragma GCC unroll 4
+#pragma GCC unroll 5
       for (int i = 0; i < kPixels; ++i) {
         const int32_t four = LoadFour(from + i * call.x_step, flip);
         words[i] = vget_low_s16(vmovl_s8(vreinterpret_s8_s32(vdup_n_s32(four))));
