@@ -23,7 +23,7 @@ CASES = [
     ("i8", "3x3", "vector", "neondot", 0.12),
     ("i8", "1x1", "vector", "neon", 0.47),
     ("i8", "3x3", "vector", "neon", 0.43),
-    ("i8", "depthwise", "vector", "neon", 1.75),
+    ("i8", "depthwise", "vector", "neon", 1.10),
     ("f32", "1x1", "portable", "neon", None),
     ("f32", "3x3", "portable", "neon", None),
     ("f32", "depthwise", "portable", "neon", None),

@@ -66,6 +66,8 @@ struct DepthwiseCall {
   int64_t y_step;
   int64_t columns;  ///< of the input
   int64_t first;    ///< column of the first window's first tap; may be outside the input
+  int64_t reach;    ///< columns from a window's first tap to its last
+  int row_taps;     ///< adjacent columns that each row of a window has; 0: they are dilated
   int64_t stride;
   int pixels;
   int groups;

@@ -172,6 +172,8 @@ void RunBand(const Depthwise& state, int row, int band, int begin, int end, RowT
   call.y_step = state.y_column;
   call.columns = state.columns.input;
   call.first = first_pixel * state.columns.stride - state.columns.pad;
+  call.reach = (state.columns.kernel - 1) * state.columns.dilation;
+  call.row_taps = state.columns.dilation == 1 ? state.columns.kernel : 0;
   call.stride = state.columns.stride;
   call.pixels = state.bands == 1 || pixels < kTurnedPixels ? pixels : kTurnedPixels;
   for (int index = begin; index < end; ++index) {

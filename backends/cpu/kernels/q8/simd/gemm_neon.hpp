@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "backends/cpu/kernels/q8/gemm_routines.hpp"
+#include "backends/cpu/kernels/q8/simd/rounding_neon.hpp"
 
 namespace tenon::cpu::q8 {
 namespace {
@@ -16,40 +17,31 @@ constexpr int kMostPixels = 6;
 
 int ChannelAt(int p, int) { return p; }
 
-/// Contains what rounds the sums of four channels, and is the same for all pixels.
-struct HalfEvenFactors {
-  HalfEvenFactors(const GemmGroup& group, int p) : factor(vld1q_f32(group.factor + p)) {}
+/// The factors of four channels of a group. For those that may be wrong, `unlike` is no longer zero
+/// where they are.
+struct GroupHalfEven : HalfEvenFactors {
+  GroupHalfEven(const GemmGroup& group, int p) : HalfEvenFactors{vld1q_f32(group.factor + p)} {}
 
   [[gnu::always_inline]] int32x4_t Round(int32x4_t sums, int32x4_t&) const {
-    return vcvtnq_s32_f32(vmulq_f32(vcvtq_f32_s32(sums), factor));
+    return HalfEvenFactors::Round(sums);
   }
-
-  float32x4_t factor;
 };
 
-/// Applies both roundings of the definition (requantize.hpp) in integers. In a tame group no
-/// instruction saturates.
-struct FixedPointFactors {
-  FixedPointFactors(const GemmGroup& group, int p)
-      : multiplier(vld1q_s32(group.multiplier + p)),
-        left(vmaxq_s32(vld1q_s32(group.shift + p), vdupq_n_s32(0))),
-        right(vminq_s32(vld1q_s32(group.shift + p), vdupq_n_s32(0))) {}
+struct GroupFixedPoint : FixedPointFactors {
+  GroupFixedPoint(const GemmGroup& group, int p)
+      : FixedPointFactors{vld1q_s32(group.multiplier + p),
+                          vmaxq_s32(vld1q_s32(group.shift + p), vdupq_n_s32(0)),
+                          vminq_s32(vld1q_s32(group.shift + p), vdupq_n_s32(0))} {}
 
   [[gnu::always_inline]] int32x4_t Round(int32x4_t sums, int32x4_t&) const {
-    const int32x4_t high = vqrdmulhq_s32(vshlq_s32(sums, left), multiplier);
-    // The instruction rounds halves up, but the definition rounds them away from zero.
-    return vrshlq_s32(vsraq_n_s32(high, vandq_s32(high, right), 31), right);
+    return FixedPointFactors::Round(sums);
   }
-
-  int32x4_t multiplier;
-  int32x4_t left;
-  int32x4_t right;
 };
 
 /// Rounds once. A result is exact if a factor a little too large and one a little too small agree
-/// on it; where they do not, `unlike` is no longer zero.
-struct FixedPointOnceFactors {
-  FixedPointOnceFactors(const GemmGroup& group, int p)
+/// on it.
+struct GroupFixedPointOnce {
+  GroupFixedPointOnce(const GemmGroup& group, int p)
       : factor(vld1q_f32(group.factor + p)),
         below(vld1q_f32(group.factor_below + p)),
         offset(vreinterpretq_s32_f32(vld1q_f32(group.offset + p))) {}
@@ -69,46 +61,14 @@ struct FixedPointOnceFactors {
   int32x4_t offset;
 };
 
-/// Packs 16 rounded products into bytes.
-struct Packer {
-  explicit Packer(const GemmEpilogue& epilogue)
-      : zero_point(vdupq_n_s16(static_cast<int16_t>(epilogue.zero_point))),
-        min(vdupq_n_s8(static_cast<int8_t>(epilogue.min))),
-        max(vdupq_n_s8(static_cast<int8_t>(epilogue.max))),
-        flip(vreinterpretq_s8_u32(vdupq_n_u32(epilogue.flip))) {}
-
-  [[gnu::always_inline]] int8x16_t Pack(const int32x4_t* rounded) const {
-    const int16x8_t low = vqmovn_high_s32(vqmovn_s32(rounded[0]), rounded[1]);
-    const int16x8_t high = vqmovn_high_s32(vqmovn_s32(rounded[2]), rounded[3]);
-    const int8x16_t bytes =
-        vqmovn_high_s16(vqmovn_s16(vqaddq_s16(low, zero_point)), vqaddq_s16(high, zero_point));
-    return veorq_s8(vminq_s8(vmaxq_s8(bytes, min), max), flip);
-  }
-
-  int16x8_t zero_point;
-  int8x16_t min;
-  int8x16_t max;
-  int8x16_t flip;
-};
-
-/// Stores the first `count` of 16 bytes.
-[[gnu::always_inline]] inline void StoreBytes(int8x16_t bytes, uint8_t* y, int count) {
-  if (count >= kTileWidth) {
-    vst1q_s8(reinterpret_cast<int8_t*>(y), bytes);
-    return;
-  }
-  alignas(16) int8_t some[kTileWidth];
-  vst1q_s8(some, bytes);
-  for (int m = 0; m < count; ++m) y[m] = static_cast<uint8_t>(some[m]);
-}
-
 /// Stores the outputs of `pixels` pixels from their sums, whose rows have kMostWidth entries: 16
 /// channels of all pixels, then the next.
 template <typename Factors>
 void Requantize(const GemmRoutines& routines, const GemmCall& call, const int32_t* sums, int pixels,
                 uint8_t* y) {
   const GemmGroup& group = *call.group;
-  const Packer packer(*call.epilogue);
+  const GemmEpilogue& epilogue = *call.epilogue;
+  const Packer packer(epilogue.zero_point, epilogue.min, epilogue.max, epilogue.flip);
   int32x4_t unlike[kMostPixels];
   for (int32x4_t& each : unlike) each = vdupq_n_s32(0);
   for (int p = 0; p < group.channels; p += kTileWidth) {
@@ -125,7 +85,7 @@ void Requantize(const GemmRoutines& routines, const GemmCall& call, const int32_
   }
   for (int i = 0; i < pixels; ++i) {
     if (vmaxvq_u32(vreinterpretq_u32_s32(unlike[i])) == 0) continue;
-    StoreFromSums(routines, group, *call.epilogue, sums + i * kMostWidth, y + i * call.y_step);
+    StoreFromSums(routines, group, epilogue, sums + i * kMostWidth, y + i * call.y_step);
   }
 }
 
@@ -144,10 +104,10 @@ void RequantizeOneByOne(const GemmRoutines& routines, const GemmCall& call, cons
 Epilogue EpilogueOf(const GemmCall& call) {
   const GemmEpilogue& epilogue = *call.epilogue;
   if (call.group->is_tame && epilogue.kind == EpilogueKind::kHalfEven) {
-    return Requantize<HalfEvenFactors>;
+    return Requantize<GroupHalfEven>;
   }
   if (call.group->is_tame && epilogue.kind == EpilogueKind::kFixedPoint) {
-    return epilogue.once ? Requantize<FixedPointOnceFactors> : Requantize<FixedPointFactors>;
+    return epilogue.once ? Requantize<GroupFixedPointOnce> : Requantize<GroupFixedPoint>;
   }
   return RequantizeOneByOne;
 }

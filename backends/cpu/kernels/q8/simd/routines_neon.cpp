@@ -10,6 +10,7 @@
 #include "backends/cpu/kernels/q8/simd/elementwise.hpp"
 #include "backends/cpu/kernels/q8/simd/layer_norm.hpp"
 #include "backends/cpu/kernels/q8/simd/pool.hpp"
+#include "backends/cpu/kernels/q8/simd/rounding_neon.hpp"
 #include "backends/cpu/kernels/q8/simd/softmax.hpp"
 
 namespace tenon::cpu::q8 {
@@ -55,39 +56,38 @@ template <bool kFlip>
   sums.of[3] = vmlal_high_s16(sums.of[3], high, high_weights);
 }
 
-/// As requantize.hpp says; `at` counts registers.
-[[gnu::always_inline]] inline int32x4_t Rounded(const DepthwiseCall& call, int32x4_t sum, int at) {
-  if (!call.fixed_point) {
-    const float32x4_t factor = vld1q_f32(static_cast<const float*>(call.multiplier) + at * 4);
-    return vcvtnq_s32_f32(vmulq_f32(vcvtq_f32_s32(sum), factor));
-  }
-  const int32x4_t multiplier = vld1q_s32(static_cast<const int32_t*>(call.multiplier) + at * 4);
-  const int32x4_t right = vld1q_s32(call.right + at * 4);
-  const int32x4_t left = vsubq_s32(vld1q_s32(call.doubling + at * 4), vdupq_n_s32(1));
-  // The instruction doubles the product and adds 2^31 before it takes the upper half: with sums and
-  // factors in range, just the rounding that is defined.
-  const int32x4_t high = vqrdmulhq_s32(vshlq_s32(sum, left), multiplier);
-  const int32x4_t biased = vaddq_s32(high, vld1q_s32(call.half + at * 4));
-  const int32x4_t away = vandq_s32(vshrq_n_s32(high, 31), vld1q_s32(call.away + at * 4));
-  return vshlq_s32(vaddq_s32(biased, away), vnegq_s32(right));
+/// Returns the factors of the register of four channels.
+HalfEvenFactors HalfEvenOf(const DepthwiseCall& call, int at) {
+  return {vld1q_f32(static_cast<const float*>(call.multiplier) + at * 4)};
+}
+FixedPointFactors FixedPointOf(const DepthwiseCall& call, int at) {
+  return {vld1q_s32(static_cast<const int32_t*>(call.multiplier) + at * 4),
+          vsubq_s32(vld1q_s32(call.doubling + at * 4), vdupq_n_s32(1)),
+          vnegq_s32(vld1q_s32(call.right + at * 4))};
 }
 
-void ApplyEpilogue(const DepthwiseCall& call, const Sums& sums, uint8_t* y) {
+/// Rounds and stores the outputs of kPixels pixels.
+template <int kPixels>
+[[gnu::always_inline]] inline void ApplyEpilogue(const DepthwiseCall& call, Sums* sums,
+                                                 uint8_t* y) {
+#pragma GCC unroll 4
+  for (int v = 0; v < 4; ++v) {
+    if (call.fixed_point) {
+      const FixedPointFactors factors = FixedPointOf(call, v);
+#pragma GCC unroll 4
+      for (int i = 0; i < kPixels; ++i) sums[i].of[v] = factors.Round(sums[i].of[v]);
+    } else {
+      const HalfEvenFactors factors = HalfEvenOf(call, v);
+#pragma GCC unroll 4
+      for (int i = 0; i < kPixels; ++i) sums[i].of[v] = factors.Round(sums[i].of[v]);
+    }
+  }
   const ByteOutput& output = call.output;
-  const int16x8_t zero_point = vdupq_n_s16(static_cast<int16_t>(output.zero_point));
-  const int16x8_t low =
-      vqmovn_high_s32(vqmovn_s32(Rounded(call, sums.of[0], 0)), Rounded(call, sums.of[1], 1));
-  const int16x8_t high =
-      vqmovn_high_s32(vqmovn_s32(Rounded(call, sums.of[2], 2)), Rounded(call, sums.of[3], 3));
-  int8x16_t bytes =
-      vqmovn_high_s16(vqmovn_s16(vqaddq_s16(low, zero_point)), vqaddq_s16(high, zero_point));
-  bytes = vmaxq_s8(bytes, vdupq_n_s8(static_cast<int8_t>(output.min)));
-  bytes = vminq_s8(bytes, vdupq_n_s8(static_cast<int8_t>(output.max)));
-  const uint8x16_t flipped = veorq_u8(vreinterpretq_u8_s8(bytes), vdupq_n_u8(output.flip));
-  if (call.channels >= kBlock) return vst1q_u8(y, flipped);
-  uint8_t stored[kBlock];
-  vst1q_u8(stored, flipped);
-  for (int i = 0; i < call.channels; ++i) y[i] = stored[i];
+  const Packer packer(output.zero_point, output.min, output.max, output.flip);
+#pragma GCC unroll 4
+  for (int i = 0; i < kPixels; ++i) {
+    StoreBytes(packer.Pack(sums[i].of), y + i * call.y_step, call.channels);
+  }
 }
 
 /// Says which columns and channels a run of pixels has.
@@ -127,8 +127,53 @@ void RunPixels(const DepthwiseCall& call, int64_t first, uint8_t* y) {
       AddTap<kFlip>(LoadTap<kWhere>(call, tap, column), low, high, sums[i]);
     }
   }
+  ApplyEpilogue<kPixels>(call, sums, y);
+}
+
+/// kMostPixels adjacent outputs of windows whose rows are kTaps adjacent columns: what several
+/// windows read of a row is loaded and widened once.
+template <int kTaps, int kStride, Where kWhere, bool kFlip>
+void RunSharedColumns(const DepthwiseCall& call, int64_t first, uint8_t* y) {
+  constexpr int kColumns = (kMostPixels - 1) * kStride + kTaps;
+  Sums sums[kMostPixels];
 #pragma GCC unroll 4
-  for (int i = 0; i < kPixels; ++i) ApplyEpilogue(call, sums[i], y + i * call.y_step);
+  for (int i = 0; i < kMostPixels; ++i) {
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) sums[i].of[v] = vld1q_s32(call.bias + v * 4);
+  }
+  const auto* weights = static_cast<const int16_t*>(call.weights);
+  for (int t = 0; t < call.groups; t += kTaps) {
+    const DepthwiseTap& tap = call.taps[t];
+    const uint8_t* from = tap.row + first * tap.step;
+    int16x8_t w[2 * kTaps];
+#pragma GCC unroll 10
+    for (int i = 0; i < 2 * kTaps; ++i) w[i] = vld1q_s16(weights + i * 8);
+    weights += kTaps * kBlock;
+#pragma GCC unroll 16
+    for (int column = 0; column < kColumns; ++column, from += tap.step) {
+      const uint8x16_t x =
+          kWhere == Where::kInside ? vld1q_u8(from) : LoadTap<kWhere>(call, tap, first + column);
+#pragma GCC unroll 5
+      for (int k = 0; k < kTaps; ++k) {
+        const int offset = column - k;
+        if (offset < 0 || offset % kStride != 0 || offset / kStride >= kMostPixels) continue;
+        AddTap<kFlip>(x, w[2 * k], w[2 * k + 1], sums[offset / kStride]);
+      }
+    }
+  }
+  ApplyEpilogue<kMostPixels>(call, sums, y);
+}
+
+using WindowFunction = void (*)(const DepthwiseCall& call, int64_t first, uint8_t* y);
+
+/// Returns the function for the call's windows; null where their rows are others.
+template <Where kWhere, bool kFlip>
+WindowFunction WindowFunctionOf(const DepthwiseCall& call, int taps) {
+  if (taps == 3 && call.stride == 1) return RunSharedColumns<3, 1, kWhere, kFlip>;
+  if (taps == 3 && call.stride == 2) return RunSharedColumns<3, 2, kWhere, kFlip>;
+  if (taps == 5 && call.stride == 1) return RunSharedColumns<5, 1, kWhere, kFlip>;
+  if (taps == 5 && call.stride == 2) return RunSharedColumns<5, 2, kWhere, kFlip>;
+  return nullptr;
 }
 
 /// Computes `pixels` outputs, at most kMostPixels.
@@ -142,18 +187,25 @@ void RunSome(const DepthwiseCall& call, int pixels, int64_t first, uint8_t* y) {
 
 template <bool kFlip>
 void RunRow(const DepthwiseCall& call) {
-  int64_t reach = 0;  // of a window
-  for (int t = 0; t < call.groups; ++t) {
-    if (call.taps[t].column > reach) reach = call.taps[t].column;
-  }
+  const bool is_whole = call.channels >= kBlock && call.pixels >= kMostPixels;
+  const int taps = is_whole ? call.row_taps : 0;
+  const WindowFunction windows_inside = WindowFunctionOf<Where::kInside, kFlip>(call, taps);
+  const WindowFunction windows_at_edge = WindowFunctionOf<Where::kEdge, kFlip>(call, taps);
   for (int pixel = 0; pixel < call.pixels; pixel += kMostPixels) {
     const int left = call.pixels - pixel;
-    const int pixels = left < kMostPixels ? left : kMostPixels;
-    const int64_t first = call.first + pixel * call.stride;
-    uint8_t* y = call.y + pixel * call.y_step;
-    if (call.channels < kBlock) {
+    const bool shares = windows_inside != nullptr;
+    // The last windows that share columns are as many as all others: some are computed twice.
+    const int at = shares && left < kMostPixels ? call.pixels - kMostPixels : pixel;
+    const int pixels = shares || left >= kMostPixels ? kMostPixels : left;
+    const int64_t first = call.first + at * call.stride;
+    const bool is_inside =
+        first >= 0 && first + (pixels - 1) * call.stride + call.reach < call.columns;
+    uint8_t* y = call.y + at * call.y_step;
+    if (shares) {
+      (is_inside ? windows_inside : windows_at_edge)(call, first, y);
+    } else if (call.channels < kBlock) {
       RunSome<Where::kPartial, kFlip>(call, pixels, first, y);
-    } else if (first >= 0 && first + (pixels - 1) * call.stride + reach < call.columns) {
+    } else if (is_inside) {
       RunSome<Where::kInside, kFlip>(call, pixels, first, y);
     } else {
       RunSome<Where::kEdge, kFlip>(call, pixels, first, y);
