@@ -3,6 +3,8 @@
 // channels stays in registers.
 #include "backends/cpu/kernels/q8/simd/gemm_neon.hpp"
 
+#include "backends/cpu/kernels/load_later.hpp"
+
 namespace tenon::cpu::q8 {
 namespace {
 
@@ -12,20 +14,32 @@ int WeightPlace(int p, int k, int) {
   return block * kTileWidth * kDepthStep + k * kTileWidth + p % kTileWidth;
 }
 
-/// Adds lane kLane of every pixel times 16 channels' weights.
+/// Adds lane kLane of every pixel times 16 channels' weights, and moves these on.
 template <int kPixels, int kLane>
-[[gnu::always_inline]] inline void AddLane(const int8_t* from, const int16x4_t* x,
+[[gnu::always_inline]] inline void AddLane(const int16x8_t* x, const int8_t*& weights,
                                            int32x4_t (*sums)[4]) {
-  const int8x16_t bytes = vld1q_s8(from + kLane * kTileWidth);
+  const int8x16_t bytes = vld1q_s8(weights);
+  weights += kTileWidth;
   const int16x8_t low = vmovl_s8(vget_low_s8(bytes));
   const int16x8_t high = vmovl_high_s8(bytes);
 #pragma GCC unroll 5
   for (int i = 0; i < kPixels; ++i) {
-    sums[i][0] = vmlal_lane_s16(sums[i][0], vget_low_s16(low), x[i], kLane);
-    sums[i][1] = vmlal_high_lane_s16(sums[i][1], low, x[i], kLane);
-    sums[i][2] = vmlal_lane_s16(sums[i][2], vget_low_s16(high), x[i], kLane);
-    sums[i][3] = vmlal_high_lane_s16(sums[i][3], high, x[i], kLane);
+    sums[i][0] = vmlal_laneq_s16(sums[i][0], vget_low_s16(low), x[i], kLane);
+    sums[i][1] = vmlal_high_laneq_s16(sums[i][1], low, x[i], kLane);
+    sums[i][2] = vmlal_laneq_s16(sums[i][2], vget_low_s16(high), x[i], kLane);
+    sums[i][3] = vmlal_high_laneq_s16(sums[i][3], high, x[i], kLane);
+    if (i == kPixels / 2) LoadLater(weights, sums[i][0]);
   }
+}
+
+/// Adds four lanes of every pixel, from kLane on, which are those of one step.
+template <int kPixels, int kLane>
+[[gnu::always_inline]] inline void AddStep(const int16x8_t* x, const int8_t* weights,
+                                           int32x4_t (*sums)[4]) {
+  AddLane<kPixels, kLane>(x, weights, sums);
+  AddLane<kPixels, kLane + 1>(x, weights, sums);
+  AddLane<kPixels, kLane + 2>(x, weights, sums);
+  AddLane<kPixels, kLane + 3>(x, weights, sums);
 }
 
 /// Bytes are widened, then multiplied by lane.
@@ -44,21 +58,30 @@ struct Widening {
   [[gnu::always_inline]] static void AddTap(const GemmCall& call, const uint8_t* tap,
                                             const int8_t*& weights, int32x4_t (*sums)[4]) {
     const uint32_t flip = call.flip ^ 0x80808080U;  // to i8
+    const uint8x8_t flips = vreinterpret_u8_u32(vdup_n_u32(flip));
     const int64_t weight_step = int64_t{call.group->width} * kDepthStep;
     const int64_t depth = call.depth;
     const int64_t last = depth < kDepthStep ? 0 : depth - kDepthStep;
-    for (int64_t k = 0; k < depth; k += kDepthStep, weights += weight_step) {
+    int16x8_t words[kPixels];
+    int64_t k = 0;
+    for (; k + 2 * kDepthStep <= depth; k += 2 * kDepthStep) {
+#pragma GCC unroll 5
+      for (int i = 0; i < kPixels; ++i) {
+        const uint8x8_t bytes = veor_u8(vld1_u8(tap + i * call.x_step + k), flips);
+        words[i] = vmovl_s8(vreinterpret_s8_u8(bytes));
+      }
+      AddStep<kPixels, 0>(words, weights, sums);
+      AddStep<kPixels, kDepthStep>(words, weights + weight_step, sums);
+      weights += 2 * weight_step;
+    }
+    for (; k < depth; k += kDepthStep, weights += weight_step) {
       const uint8_t* from = tap + (k < last ? k : last);
-      int16x4_t words[kPixels];
 #pragma GCC unroll 5
       for (int i = 0; i < kPixels; ++i) {
         const int32_t four = LoadFour(from + i * call.x_step, flip);
-        words[i] = vget_low_s16(vmovl_s8(vreinterpret_s8_s32(vdup_n_s32(four))));
+        words[i] = vmovl_s8(vreinterpret_s8_s32(vdup_n_s32(four)));
       }
-      AddLane<kPixels, 0>(weights, words, sums);
-      AddLane<kPixels, 1>(weights, words, sums);
-      AddLane<kPixels, 2>(weights, words, sums);
-      AddLane<kPixels, 3>(weights, words, sums);
+      AddStep<kPixels, 0>(words, weights, sums);
     }
   }
 };
