@@ -154,6 +154,33 @@ Status Importer::CheckPacked(const onnx::NodeProto& node) {
   return {};
 }
 
+const std::vector<TensorId>* Importer::SequenceOf(TensorId id) const {
+  const auto found = sequences_.find(id);
+  return found == sequences_.end() ? nullptr : &found->second;
+}
+
+void Importer::SetSequence(TensorId id, const std::vector<TensorId>& elements) {
+  inlined_bytes_ += static_cast<int64_t>(elements.size() * sizeof(TensorId));
+  sequences_[id] = elements;
+}
+
+Status Importer::CheckSequences(const onnx::NodeProto& node) {
+  constexpr std::string_view kTakeFirst[] = {"ConcatFromSequence", "Identity",
+                                             "SequenceAt",         "SequenceErase",
+                                             "SequenceInsert",     "SequenceLength"};
+  if (sequences_.empty()) return {};
+  const std::string& type = node.op_type();
+  const bool takes_first =
+      std::find(std::begin(kTakeFirst), std::end(kTakeFirst), type) != std::end(kTakeFirst);
+  for (int i = 0; i < node.input_size(); ++i) {
+    if (takes_first ? i == 0 : type == "Loop" && i >= 2) continue;
+    const auto value = values_.find(node.input(i));
+    if (value == values_.end() || SequenceOf(value->second) == nullptr) continue;
+    return InputError("its input '{}' is a sequence", node.input(i));
+  }
+  return {};
+}
+
 void Importer::PassPacked(const onnx::NodeProto& node) {
   if (!Moves(node.op_type()) || node.input_size() == 0 || node.output_size() == 0) return;
   const auto from = values_.find(node.input(0));
@@ -174,6 +201,7 @@ Status Importer::LowerNodes(const onnx::GraphProto& nodes) {
     if (reachable) {
       Lowering lowering(*this, node, opset_, NodeName(node));
       status = CheckPacked(node);
+      if (status.ok()) status = CheckSequences(node);
       if (status.ok()) status = FindLowering(node.domain(), node.op_type())->lower(lowering);
       if (status.ok()) status = lowering.CheckAttributes();
       if (status.ok()) PassPacked(node);
@@ -243,6 +271,7 @@ Status Importer::CheckMemory(int64_t more, const std::string& what) {
 Status Importer::AddOutputs() {
   for (const auto& output : model_.graph().output()) {
     TENON_ASSIGN_OR_RETURN(TensorId id, Value(output.name()));
+    if (SequenceOf(id) != nullptr) return InputError("output '{}' is not a tensor", output.name());
     // Every output port has a tensor of its own that an op writes: a user may bind it to memory.
     const Tensor& tensor = graph_.tensor(id);
     if (tensor.producer == kNone || graph_.IsOutput(id)) {

@@ -56,6 +56,9 @@ class Importer {
   /// Bits of the numbers of a tensor that the model packs into less than a byte; 0: of any other.
   [[nodiscard]] int32_t PackedBitsOf(TensorId id) const;
   void SetPackedBits(TensorId id, int32_t bits) { packed_bits_[id] = bits; }
+  /// Tensors of a sequence, whose value is a constant that stands for it; null of any other value.
+  [[nodiscard]] const std::vector<TensorId>* SequenceOf(TensorId id) const;
+  void SetSequence(TensorId id, const std::vector<TensorId>& elements);
   /// Checks that constants, graphs copied out of nodes and `more` bytes for `what` are not too
   /// much.
   [[nodiscard]] Status CheckMemory(int64_t more, const std::string& what);
@@ -70,6 +73,8 @@ class Importer {
   [[nodiscard]] Status AddOutputs();
   /// Says so if the node takes packed numbers that only few operators may take.
   [[nodiscard]] Status CheckPacked(const onnx::NodeProto& node);
+  /// Says so if the node takes a sequence that only few operators may take.
+  [[nodiscard]] Status CheckSequences(const onnx::NodeProto& node);
   /// What only moves packed numbers gives such.
   void PassPacked(const onnx::NodeProto& node);
   /// Drops ops and constants that nothing reads (what was folded, Shape's operands, ...).
@@ -90,6 +95,7 @@ class Importer {
   std::vector<std::shared_ptr<onnx::GraphProto>> inlined_;
   bool unsupported_ = false;  ///< a graph inside a node has an operator that cannot be lowered
   std::unordered_map<TensorId, int32_t> packed_bits_;
+  std::unordered_map<TensorId, std::vector<TensorId>> sequences_;
   int64_t inlined_nodes_ = 0;
   int64_t inlined_bytes_ = 0;
   /// Parts of files that have been read, which any number of initialisers may name.

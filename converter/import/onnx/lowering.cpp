@@ -82,6 +82,17 @@ bool Lowering::HasInput(int index) const {
 int32_t Lowering::PackedBitsOf(TensorId id) const { return importer_.PackedBitsOf(id); }
 void Lowering::SetPackedBits(TensorId id, int32_t bits) { importer_.SetPackedBits(id, bits); }
 
+const std::vector<TensorId>* Lowering::SequenceOf(TensorId id) const {
+  return importer_.SequenceOf(id);
+}
+
+Status Lowering::SequenceOutput(const std::vector<TensorId>& elements) {
+  TENON_ASSIGN_OR_RETURN(const TensorId id, Scalar("sequence", DType::kU8, 0));
+  importer_.SetSequence(id, elements);
+  Alias(0, id);
+  return {};
+}
+
 bool Lowering::OutputUsed(int index) const {
   return index < node_.output_size() && !node_.output(index).empty() &&
          importer_.IsUsed(node_.output(index));

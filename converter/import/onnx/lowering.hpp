@@ -61,6 +61,10 @@ class Lowering {
   /// says so of a result.
   [[nodiscard]] int32_t PackedBitsOf(TensorId id) const;
   void SetPackedBits(TensorId id, int32_t bits);
+  /// Tensors of a sequence; null: the value is none.
+  [[nodiscard]] const std::vector<TensorId>* SequenceOf(TensorId id) const;
+  /// The node's output is a sequence of these.
+  [[nodiscard]] Status SequenceOutput(const std::vector<TensorId>& elements);
   /// Says so if an output other than the first is used: what it would hold is not computed.
   [[nodiscard]] Status OnlyFirstOutput();
 

@@ -49,6 +49,9 @@ Status ChooseWhenRun(Lowering& node, TensorId condition, const onnx::GraphProto&
   for (int i = 0; i < node.OutputCount(); ++i) {
     const TensorId x = thens[static_cast<size_t>(i)];
     const TensorId y = elses[static_cast<size_t>(i)];
+    if (node.SequenceOf(x) != nullptr || node.SequenceOf(y) != nullptr) {
+      return InputError("its branches give a sequence");
+    }
     if (node.ShapeOf(x) != node.ShapeOf(y) || node.DTypeOf(x) != node.DTypeOf(y)) {
       return InputError("its branches give [{}] and [{}]", fmt::join(DimsOf(node.ShapeOf(x)), ","),
                         fmt::join(DimsOf(node.ShapeOf(y)), ","));
@@ -86,6 +89,7 @@ Status Stack(Lowering& node, const Ids& values, int64_t given_axis, bool reverse
   dims.insert(dims.begin() + axis, 1);
   Ids slices;
   for (const TensorId value : values) {
+    if (node.SequenceOf(value) != nullptr) return InputError("a scan output is a sequence");
     TENON_ASSIGN_OR_RETURN(const TensorId slice, node.Reshape(value, dims));
     slices.push_back(slice);
   }

@@ -33,6 +33,7 @@ extern const Span<const LoweringRow> kEinsumLowerings;
 extern const Span<const LoweringRow> kSignalLowerings;
 extern const Span<const LoweringRow> kScatterLowerings;
 extern const Span<const LoweringRow> kSelectionLowerings;
+extern const Span<const LoweringRow> kSequenceLowerings;
 extern const Span<const LoweringRow> kGridSampleLowerings;
 extern const Span<const LoweringRow> kTrigonometryLowerings;
 extern const Span<const LoweringRow> kRecurrentLowerings;
