@@ -114,6 +114,28 @@ TEST_CASE("Vector functions: near the portable ones over their whole range") {
   CheckAgainstPortable(values);
 }
 
+TEST_CASE("Vector functions: sines and cosines of many turns, near their zeros too") {
+  std::vector<float> values;
+  for (float x = 0.37F; x < 3e5F; x *= 1.00171F) values.push_back(x);
+  for (int quarter = 1; quarter < 5000; quarter += 7) {
+    const auto zero = static_cast<float>(quarter * 1.5707963267948966);
+    values.insert(values.end(), {zero, -zero, std::nextafter(zero, 0.0F)});
+  }
+  for (const f32::Routines* routines : f32::UsableRoutines()) {
+    CAPTURE(routines->name);
+    for (const UnaryFunction function : {UnaryFunction::kSin, UnaryFunction::kCos}) {
+      const std::vector<float> result = Activated(*routines, function, values);
+      for (size_t i = 0; i < values.size(); ++i) {
+        const double angle = values[i];
+        const double expected = function == UnaryFunction::kSin ? std::sin(angle) : std::cos(angle);
+        if (std::abs(result[i] - expected) <= 3e-7 * std::abs(expected) + 1e-11) continue;
+        CAPTURE(values[i]);
+        CHECK(result[i] == expected);
+      }
+    }
+  }
+}
+
 TEST_CASE("Vector unary: any shape, channels last too, and the same bits with several threads") {
   ForEachInstructionSet([] {
     Generator random(3);
