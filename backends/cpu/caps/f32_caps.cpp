@@ -47,27 +47,22 @@ bool WeightsOutweighTiles(const OpCall& call) {
   return kTaps * pixels < int64_t{kWinogradCoefficients} * blocks.tiles + kReadingProducts;
 }
 
-/// Returns true where, row by row, a binary op's operands are passed in the same way for so few
-/// elements that starting a row costs more than its work.
-bool HasShortRows(const OpCall& call) {
-  constexpr int64_t kShortRow = 16;
+/// Returns true where one operand of a binary op repeats along some dimensions and not along all:
+/// in one layout or another its rows are short, and starting one costs much beside its work.
+bool RepeatsInParts(const OpCall& call) {
   const TensorView& z = call.Output();
-  const auto is_repeated = [&](int input, int axis) {
+  for (int input = 0; input < 2; ++input) {
     const TensorView& view = call.Input(input);
-    const int own = axis - (z.rank - view.rank);
-    return own < 0 || view.dims[own] == 1;
-  };
-  int64_t row = 1;
-  bool x_repeats = false;
-  bool y_repeats = false;
-  for (int axis = z.rank - 1; axis >= 0; --axis) {
-    if (z.dims[axis] == 1) continue;
-    const bool x = is_repeated(BinaryInput::kX, axis);
-    const bool y = is_repeated(BinaryInput::kY, axis);
-    if (row > 1 && (x != x_repeats || y != y_repeats)) return row < kShortRow;
-    x_repeats = x;
-    y_repeats = y;
-    row *= z.dims[axis];
+    bool repeats = false;
+    bool moves = false;
+    for (int axis = 0; axis < z.rank; ++axis) {
+      if (z.dims[axis] == 1) continue;
+      const int own = axis - (z.rank - view.rank);
+      const bool is_one = own < 0 || view.dims[own] == 1;
+      repeats = repeats || is_one;
+      moves = moves || !is_one;
+    }
+    if (repeats && moves) return true;
   }
   return false;
 }
@@ -201,10 +196,15 @@ const char* MatMulPanelsSupports(const OpCall& call) {
 const char* PoolSupports(const OpCall& call) { return CommonRefusal(call); }
 
 const char* SoftmaxSupports(const OpCall& call) {
+  constexpr int64_t kFewColumns = 16;
   if (const char* reason = CommonRefusal(call)) return reason;
-  if (call.AttributesAs<SoftmaxAttributes>().axis != call.Input(0).rank - 1) {
-    return "the vector softmax runs along the innermost dimension only";
-  }
+  const TensorView& x = call.Input(0);
+  const int axis = call.AttributesAs<SoftmaxAttributes>().axis;
+  if (axis == x.rank - 1) return nullptr;
+  if (x.rank == 4 && axis == 1) return "softmax of images' channels takes these innermost";
+  int64_t columns = 1;
+  for (int k = axis + 1; k < x.rank; ++k) columns *= x.dims[k];
+  if (columns < kFewColumns) return "the vector softmax takes 16 columns and more at once";
   return nullptr;
 }
 
@@ -280,8 +280,8 @@ const char* BinarySupports(const OpCall& call) {
     default:
       return "the vector binary has no formula of this function";
   }
-  if (HasShortRows(call) || HasVectorForm(attributes.activation.function)) return nullptr;
-  return "portable code is as fast for rows of this length";
+  if (RepeatsInParts(call) || HasVectorForm(attributes.activation.function)) return nullptr;
+  return "portable code is as fast for operands of one shape";
 }
 
 const char* LrnSupports(const OpCall& call) {

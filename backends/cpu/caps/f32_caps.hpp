@@ -59,7 +59,8 @@ inline constexpr int kShortColumns = 64;
 [[nodiscard]] const char* MatMulPanelsSupports(const OpCall& call);
 
 [[nodiscard]] const char* PoolSupports(const OpCall& call);
-/// Accepts softmax along the last axis, whose elements are contiguous.
+/// Accepts softmax along the last axis, whose elements are contiguous, or along another that has
+/// columns enough beside each other.
 [[nodiscard]] const char* SoftmaxSupports(const OpCall& call);
 /// Accepts softmax along the channels of an image tensor.
 [[nodiscard]] const char* ChannelSoftmaxSupports(const OpCall& call);

@@ -1,9 +1,11 @@
 // Takes tiles that stay in the first-level cache through all steps: what lies in memory is read and
-// written once.
+// written once. Where operands broadcast so that a tile would be small, blocks of more dimensions
+// take its place, of which operands are copied.
 #include <cstring>
 
 #include "backends/cpu/caps/f32_caps.hpp"
 #include "backends/cpu/kernels/f32/choose_routines.hpp"
+#include "backends/cpu/kernels/f32/element_blocks.hpp"
 #include "backends/cpu/kernels/f32/kernels.hpp"
 #include "backends/cpu/kernels/portable/elementwise/functions.hpp"
 #include "backends/cpu/kernels/portable/elementwise/steps.hpp"
@@ -31,11 +33,15 @@ class Elementwise {
       : op_(call.op),
         attributes_(call.op.AttributesAs<ElementwiseAttributes>()),
         routines_(*static_cast<const Routines*>(call.state)),
-        nest_(Loops(call.op)),
-        columns_(nest_.RowLength()),
-        rows_(nest_.rank < 2 ? 1 : nest_.dims[nest_.rank - 2]),
-        tile_columns_(columns_),
-        tile_rows_(rows_) {
+        nest_(portable::StepLoops<kOperands>(call.op)),
+        has_blocks_(HasSmallTiles()) {
+    if (has_blocks_) {
+      blocks_ = ElementBlocks<kOperands>(nest_, kTileFloats);
+      return;
+    }
+    LengthenRows();
+    columns_ = tile_columns_ = nest_.RowLength();
+    rows_ = tile_rows_ = nest_.rank < 2 ? 1 : nest_.dims[nest_.rank - 2];
     // One tile needs no divisions, which would take as long as its work where tensors are small.
     if (int64_t{rows_} * columns_ <= kTileFloats) return;
     tile_columns_ = columns_ < kTileFloats ? columns_ : kTileFloats;
@@ -47,6 +53,13 @@ class Elementwise {
 
   void Run(const ParallelRunner* parallel) const {
     const int64_t elements = op_.Output().Elements();
+    if (has_blocks_) {
+      const bool is_small = elements < kSmallElements;
+      ParallelFor(is_small ? nullptr : parallel, blocks_.Count(), [&](int begin, int end) {
+        for (int block = begin; block < end; ++block) RunBlock(block);
+      });
+      return;
+    }
     int tiles = row_tiles_ * column_tiles_;
     for (int k = 0; k + 2 < nest_.rank; ++k) tiles *= nest_.dims[k];
     ParallelFor(elements < kSmallElements ? nullptr : parallel, tiles, [&](int begin, int end) {
@@ -55,21 +68,64 @@ class Elementwise {
   }
 
  private:
+  /// Returns true if the innermost two loops are so short that starting a tile of them costs more
+  /// than its work.
+  [[nodiscard]] bool HasSmallTiles() const {
+    constexpr int kSmallTile = 128;
+    const int last = nest_.rank - 1;
+    return last > 1 && int64_t{nest_.dims[last]} * nest_.dims[last - 1] < kSmallTile;
+  }
+
   /// Rows of x and y that follow each other in memory stay as they are, however short, and others
   /// that are not shorter than half a register.
-  [[gnu::noinline]] static LoopNest<kOperands> Loops(const OpCall& op) {
+  [[gnu::noinline]] void LengthenRows() {
     constexpr int32_t kHalfRegister = 8;
-    LoopNest<kOperands> nest = portable::StepLoops<kOperands>(op);
-    const int row = nest.rank - 1;
+    const int row = nest_.rank - 1;
     for (int i = 0; i < 2; ++i) {
       const bool is_dense =
-          row > 0 && nest.strides[i][row] == 1 &&
-          (nest.strides[i][row - 1] == nest.dims[row] || nest.dims[row] >= kHalfRegister);
+          row > 0 && nest_.strides[i][row] == 1 &&
+          (nest_.strides[i][row - 1] == nest_.dims[row] || nest_.dims[row] >= kHalfRegister);
       if (is_dense) continue;
-      nest.LengthenRows();
+      nest_.LengthenRows();
       break;
     }
-    return nest;
+  }
+
+  void RunBlock(int index) const {
+    const ElementBlock<kOperands> block = blocks_.At(index);
+    alignas(64) float stage[kTileFloats + kBlockPiece];
+    alignas(64) float operand[kTileFloats + kBlockPiece];
+    TileRows values = BlockOf(0, block, stage);
+    if (values.stride == 0) {
+      blocks_.Gather(1, block, values.at, stage);
+      values = {stage, block.elements, 1};
+    }
+    float* const y = op_.Output().As<float>() + block.offsets[0];
+    const bool is_direct = blocks_.FormOf(0) == BlockForm::kDense;
+    for (int step = 0; step < attributes_.steps; ++step) {
+      float* const to = is_direct && step + 1 == attributes_.steps ? y : stage;
+      const int input = attributes_.InputOf(step);
+      const TileRows other = input == 0 ? TileRows{} : BlockOf(input, block, operand);
+      RunStep(step, other, values, {to, block.elements, 1}, to, 1, block.elements);
+      values = {to, block.elements, 1};
+    }
+    if (!is_direct) blocks_.Scatter(block, stage, y);
+  }
+
+  /// Returns an input's block as one row, having copied it to `stage` if it is none, or its one
+  /// element.
+  TileRows BlockOf(int input, const ElementBlock<kOperands>& block, float* stage) const {
+    const int operand = 1 + input;
+    const float* const from = op_.Input(input).As<const float>() + block.offsets[operand];
+    switch (blocks_.FormOf(operand)) {
+      case BlockForm::kRepeated:
+        return {from, 0, 0};
+      case BlockForm::kDense:
+        return {from, block.elements, 1};
+      default:
+        blocks_.Gather(operand, block, from, stage);
+        return {stage, block.elements, 1};
+    }
   }
 
   [[nodiscard]] int64_t Step(int operand) const {
@@ -112,15 +168,18 @@ class Elementwise {
       const bool is_last = is_direct && step + 1 == attributes_.steps;
       float* to = is_last ? y : stage;
       const int64_t to_step = is_last ? Step(0) : columns;
-      RunStep(step, tile, values, {to, to_step, 1}, to, rows, columns);
+      const int input = attributes_.InputOf(step);
+      const TileRows other = input == 0 ? TileRows{} : RowsOf(tile, input);
+      RunStep(step, other, values, {to, to_step, 1}, to, rows, columns);
       values = {to, to_step, 1};
     }
     if (!is_direct) Scatter(stage, y, rows, columns);
   }
 
-  /// Computes one step of a tile; `result` describes the rows at `to`.
-  void RunStep(int step, int tile, const TileRows& values, const TileRows& result, float* to,
-               int rows, int columns) const {
+  /// Computes one step of a tile; `other` are the rows of its operand, if it has one, and `result`
+  /// describes those at `to`.
+  void RunStep(int step, const TileRows& other, const TileRows& values, const TileRows& result,
+               float* to, int rows, int columns) const {
     const Activation activation = attributes_.ActivationOf(step);
     if (attributes_.InputOf(step) == 0 && values.step == columns && result.step == columns) {
       columns *= rows;
@@ -136,7 +195,7 @@ class Elementwise {
     const bool is_clamp = TakeClamp(activation, call);
     const int input = attributes_.InputOf(step);
     if (input != 0) {
-      Join(step, values, RowsOf(tile, input), call);
+      Join(step, values, other, call);
       if (is_clamp) return;
       if (HasVectorForm(activation.function)) {
         VectorFunction(activation, result, result, to, rows, columns);
@@ -293,10 +352,12 @@ class Elementwise {
   const ElementwiseAttributes& attributes_;
   const Routines& routines_;
   LoopNest<kOperands> nest_;
-  int columns_;  ///< of the innermost two loops
-  int rows_;
-  int tile_columns_;
-  int tile_rows_;
+  bool has_blocks_;
+  ElementBlocks<kOperands> blocks_;
+  int columns_ = 1;  ///< of the innermost two loops
+  int rows_ = 1;
+  int tile_columns_ = 1;
+  int tile_rows_ = 1;
   int column_tiles_ = 1;
   int row_tiles_ = 1;
 };

@@ -52,7 +52,7 @@ Status MaxPoolRun(const KernelCall& call);
 Status AveragePoolCheck(const KernelSetup& setup);
 Status AveragePoolRun(const KernelCall& call);
 
-/// These compute softmax along the last axis of row-major tensors.
+/// These compute softmax of row-major tensors.
 Status SoftmaxCheck(const KernelSetup& setup);
 /// These compute softmax along the channels of channels-last tensors.
 Status ChannelSoftmaxCheck(const KernelSetup& setup);

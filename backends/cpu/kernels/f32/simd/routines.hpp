@@ -154,12 +154,14 @@ struct PoolCall {
   float divisor;  ///< of an average's sum
 };
 
-/// Describes `rows` rows of `count` contiguous elements each.
+/// Describes `rows` rows of `count` contiguous elements each; or with a `stride` as many columns
+/// beside each other, whose elements are `stride` floats apart.
 struct SoftmaxCall {
   const float* x;
   float* y;        ///< may be x
   int64_t x_step;  ///< floats from row to row
   int64_t y_step;
+  int64_t stride;  ///< 0: of rows
   int rows;
   int count;
   bool log;

@@ -138,7 +138,42 @@ static void SoftmaxShortRows(const SoftmaxCall& call, int first, int rows) {
   }
 }
 
+/// Computes kLanes columns at once, or of fewer the first: element i of all is at x + i * stride.
+template <bool kLog, bool kPartial>
+static void SoftmaxColumns(const SoftmaxCall& call, int first,
+                           const Lanes<kLanes, kPartial>& lanes) {
+  const float* const x = call.x + first;
+  float* const y = call.y + first;
+  Floats largest = lanes.Get(x);
+  for (int i = 1; i < call.count; ++i) largest = Larger(lanes.Get(x + i * call.stride), largest);
+  Floats sum = {};
+  for (int i = 0; i < call.count; ++i) {
+    const Floats lowered = lanes.Get(x + i * call.stride) - largest;
+    const Floats exponential = ExpOfNegative(lowered);
+    sum += exponential;
+    lanes.Put(y + i * call.stride, kLog ? lowered : exponential);
+  }
+  const Floats last = kLog ? LogOfSum(sum) : 1.0F / sum;
+  for (int i = 0; i < call.count; ++i) {
+    const Floats values = lanes.Get(y + i * call.stride);
+    lanes.Put(y + i * call.stride, kLog ? values - last : values * last);
+  }
+}
+
+template <bool kLog>
+static void SoftmaxOfColumns(const SoftmaxCall& call) {
+  int first = 0;
+  for (; first + kLanes <= call.rows; first += kLanes) {
+    SoftmaxColumns<kLog>(call, first, Lanes<kLanes, false>{kLanes});
+  }
+  const int left = call.rows - first;
+  if (left > 0) SoftmaxColumns<kLog>(call, first, Lanes<kLanes, true>{left});
+}
+
 static void RunSoftmax(const SoftmaxCall& call) {
+  if (call.stride != 0) {
+    return call.log ? SoftmaxOfColumns<true>(call) : SoftmaxOfColumns<false>(call);
+  }
   if (call.count <= kShortRow) {
     for (int row = 0; row < call.rows; row += kLanes) {
       const int left = call.rows - row;

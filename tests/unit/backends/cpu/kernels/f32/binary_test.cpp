@@ -60,8 +60,11 @@ TEST_CASE("Vector binary: the portable kernel's bits for any dimensions that eit
         if ((of_x & of_y) != 0 || of_x + of_y == 0 || of_x == 15 || of_y == 15) continue;
         CAPTURE(of_x);
         CAPTURE(of_y);
-        // Rows of less than 16 elements; longer ones are left to the portable kernel.
-        const std::vector<int32_t> dims = {Pick(random, 2, 400), 2, 2, Pick(random, 2, 3)};
+        // Rows of a few elements, or of a vector and more.
+        const std::vector<int32_t> dims =
+            cases % 2 == 0 ? std::vector<int32_t>{Pick(random, 2, 400), 2, 2, Pick(random, 2, 3)}
+                           : std::vector<int32_t>{2, Pick(random, 2, 9), Pick(random, 2, 40),
+                                                  Pick(random, 16, 50)};
         const auto layout = [&] { return kAllLayouts[Pick(random, 0, 4)]; };
         const Operands operands = {Random(Broadcasting(dims, of_x), layout(), random, -2.0F, 2.0F),
                                    Random(Broadcasting(dims, of_y), layout(), random, -2.0F, 2.0F)};

@@ -41,6 +41,28 @@ TEST_CASE("Vector softmax: agrees with the portable kernel on rows of any length
   });
 }
 
+TEST_CASE("Vector softmax: agrees with the portable kernel along other dimensions, in place too") {
+  ForEachInstructionSet([] {
+    Generator random(7);
+    for (int i = 0; i < 60; ++i) {
+      const std::vector<int32_t> dims = {Pick(random, 1, 3), Pick(random, 1, 40),
+                                         Pick(random, 4, 9), 1, Pick(random, 4, 50)};
+      CAPTURE(i);
+      PairedOp op(kRows, kPortable);
+      if (i % 3 == 0) {
+        const int32_t elements = dims[0] * dims[1] * dims[2] * dims[4];
+        op.AddInputThatIsOutput(dims, Layout::kRowMajor,
+                                RandomValues(static_cast<size_t>(elements), random));
+      } else {
+        op.AddInput(Random(dims, Layout::kRowMajor, random, -20.0F, 20.0F));
+        op.AddOutput(dims, Layout::kRowMajor);
+      }
+      const SoftmaxAttributes attributes = {Pick(random, 0, 1), Pick(random, 0, 1)};
+      CHECK(op.Difference(attributes, Pick(random, 1, 3)) < kTolerance);
+    }
+  });
+}
+
 TEST_CASE("Vector softmax: every probability is as accurate as the largest") {
   ForEachInstructionSet([] {
     for (const size_t count : {9, 30, 50}) {
