@@ -16,27 +16,55 @@ Status CheckIndices(const TensorView& indices, int32_t rows) {
   return OkStatus();
 }
 
-/// Integers wrap: `Wide` is their unsigned type.
-template <typename T, typename Wide = T>
-void Join(ScatterFunction function, char* to, const char* from) {
-  T old;
-  T update;
-  std::memcpy(&old, to, sizeof(T));
-  std::memcpy(&update, from, sizeof(T));
-  const bool is_nan = old != old;  // NOLINT(misc-redundant-expression)
-  if (function == ScatterFunction::kAdd) {
-    old = static_cast<T>(static_cast<Wide>(old) + static_cast<Wide>(update));
-  } else if (function == ScatterFunction::kMul) {
-    old = static_cast<T>(static_cast<Wide>(old) * static_cast<Wide>(update));
-  } else if (!is_nan && (function == ScatterFunction::kMax ? !(old > update) : !(old < update))) {
-    old = update;
+/// Elements that lie at a step, in bytes, of what is updated and of updates.
+struct Run {
+  char* to;
+  const char* from;
+  ptrdiff_t to_stride;
+  ptrdiff_t from_stride;
+  int32_t count;
+};
+
+template <typename T, typename Function>
+void JoinElements(const Run& run, const Function& function) {
+  if (run.to_stride == sizeof(T) && run.from_stride == sizeof(T)) {
+    auto* const to = reinterpret_cast<T*>(run.to);
+    const auto* const from = reinterpret_cast<const T*>(run.from);
+    for (int32_t i = 0; i < run.count; ++i) to[i] = function(to[i], from[i]);
+    return;
   }
-  std::memcpy(to, &old, sizeof(T));
+  for (int32_t i = 0; i < run.count; ++i) {
+    auto& to = *reinterpret_cast<T*>(run.to + i * run.to_stride);
+    to = function(to, *reinterpret_cast<const T*>(run.from + i * run.from_stride));
+  }
 }
 
-using JoinElement = void (*)(ScatterFunction function, char* to, const char* from);
+/// Integers wrap: `Wide` is their unsigned type. A NaN that is there stays.
+template <typename T, typename Wide = T>
+void Join(ScatterFunction function, const Run& run) {
+  switch (function) {
+    case ScatterFunction::kAdd:
+      return JoinElements<T>(run, [](T old, T update) {
+        return static_cast<T>(static_cast<Wide>(old) + static_cast<Wide>(update));
+      });
+    case ScatterFunction::kMul:
+      return JoinElements<T>(run, [](T old, T update) {
+        return static_cast<T>(static_cast<Wide>(old) * static_cast<Wide>(update));
+      });
+    case ScatterFunction::kMax:
+      return JoinElements<T>(run, [](T old, T update) {
+        return old > update || old != old ? old : update;  // NOLINT(misc-redundant-expression)
+      });
+    default:
+      return JoinElements<T>(run, [](T old, T update) {
+        return old < update || old != old ? old : update;  // NOLINT(misc-redundant-expression)
+      });
+  }
+}
 
-JoinElement JoinFor(DType dtype) {
+using JoinRun = void (*)(ScatterFunction function, const Run& run);
+
+JoinRun JoinFor(DType dtype) {
   switch (dtype) {
     case DType::kF64:
       return Join<double>;
@@ -49,11 +77,18 @@ JoinElement JoinFor(DType dtype) {
   }
 }
 
+/// `row` has been simplified.
 void JoinRow(const LoopNest<2>& row, char* to, const char* from, ScatterFunction function,
-             JoinElement join) {
-  Odometer<2> odometer(row, row.rank, {{to, const_cast<char*>(from)}}, 0);  // which only reads it
-  for (int64_t left = row.Elements(); left > 0; --left, odometer.Next()) {
-    join(function, odometer.cursor().at[0], odometer.cursor().at[1]);
+             JoinRun join) {
+  if (row.rank < 2) {
+    join(function, {to, from, row.RowStride(0), row.RowStride(1), row.RowLength()});
+    return;
+  }
+  const int outer = row.rank - 1;
+  Odometer<2> odometer(row, outer, {{to, const_cast<char*>(from)}}, 0);  // which only reads it
+  for (int64_t left = row.Elements() / row.RowLength(); left > 0; --left, odometer.Next()) {
+    join(function, {odometer.cursor().at[0], odometer.cursor().at[1], row.RowStride(0),
+                    row.RowStride(1), row.RowLength()});
   }
 }
 
@@ -65,6 +100,8 @@ void UpdateRows(const KernelCall& call) {
   const TensorView& y = call.op.Output();
   LoopNest<2> row;
   for (int k = 1; k < y.rank; ++k) row.Add(y.dims[k], ByteStride(y, k), ByteStride(updates, k));
+  row.Simplify();
+  const JoinRun join = JoinFor(y.dtype);
   for (int32_t i = 0; i < indices.dims[0]; ++i) {
     const int64_t index = ReadIndex(indices.As<char>() + i * ByteStride(indices, 0), indices.dtype);
     char* to = y.As<char>() + static_cast<ptrdiff_t>(index) * ByteStride(y, 0);
@@ -72,7 +109,7 @@ void UpdateRows(const KernelCall& call) {
     if (function == ScatterFunction::kReplace) {
       CopyStrided(row, DTypeBytes(y.dtype), to, from, call.parallel);
     } else {
-      JoinRow(row, to, from, function, JoinFor(y.dtype));
+      JoinRow(row, to, from, function, join);
     }
   }
 }

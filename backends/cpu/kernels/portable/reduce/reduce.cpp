@@ -70,6 +70,11 @@ struct Minimum {
 template <typename T, typename Rule>
 T TakeNeighbours(const T* x, int count) {
   constexpr int kPartials = 4 * kReduceLanes;
+  if (count < kPartials) {
+    T total = Rule::Start();
+    for (int i = 0; i < count; ++i) total = Rule::Join(total, x[i]);
+    return total;
+  }
   T partial[kPartials];
   for (T& value : partial) value = Rule::Start();
   int i = 0;
@@ -89,6 +94,9 @@ void TakeRuns(const ReducePlan& plan, const T* x, int lanes, const T* shifts, T*
   for (T& value : partial) value = Rule::Start();
   if (plan.lane_x == 1 && lanes == kReduceLanes) {
     for (int i = 0; i < plan.run_dim; ++i, x += plan.run_x) {
+#if defined(__SSE2__) || defined(__ARM_NEON)
+#pragma GCC unroll 1  // one that is unrolled does not become vectors
+#endif
       for (int lane = 0; lane < kReduceLanes; ++lane) {
         partial[lane] = Rule::Take(partial[lane], x[lane], shifts[lane]);
       }

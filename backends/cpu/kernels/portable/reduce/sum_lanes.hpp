@@ -78,6 +78,16 @@ template <typename Term, typename T>
 template <typename Term, bool kNeighbours, typename T>
 [[gnu::noinline]] double SumOfRun(const T* x, ptrdiff_t stride, int count, T shift) {
   const ptrdiff_t step = kNeighbours ? 1 : stride;
+  if (count < 2 * kSumBlock) {
+    double sum = 0;
+    int i = 0;
+    if (count >= kSumBlock) {
+      sum += SumOfBlock<Term>(x, step, shift);
+      i = kSumBlock;
+    }
+    for (; i < count; ++i) sum += Term::Of(x[i * step], shift);
+    return sum;
+  }
   double sides[kSumBlock] = {};
   int i = 0;
   for (; i + kSumBlock * kSumBlock <= count; i += kSumBlock * kSumBlock) {

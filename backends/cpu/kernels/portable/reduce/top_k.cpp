@@ -69,10 +69,14 @@ struct Row {
 
   [[nodiscard]] int64_t& At(int32_t place) const { return y[place * y_stride]; }
 
+  [[nodiscard]] int64_t KeyAt(int64_t element) const {
+    return key(x + static_cast<ptrdiff_t>(element) * x_stride);
+  }
+
   /// True if element `a` comes before element `b`: a total order.
   [[nodiscard]] bool IsBefore(int64_t a, int64_t b) const {
-    const int64_t u = key(x + static_cast<ptrdiff_t>(a) * x_stride);
-    const int64_t v = key(x + static_cast<ptrdiff_t>(b) * x_stride);
+    const int64_t u = KeyAt(a);
+    const int64_t v = KeyAt(b);
     if (u != v) return (u > v) != smallest;
     return a < b;
   }
@@ -100,10 +104,14 @@ template <typename Key>
 void SelectRow(const Row<Key>& row, int32_t size, int32_t count) {
   for (int32_t i = 0; i < count; ++i) row.At(i) = i;
   for (int32_t i = count / 2 - 1; i >= 0; --i) Sink(row, i, count);
+  // Of equal ones the earlier stays: the later has to be better than the worst that is kept.
+  int64_t worst = row.KeyAt(row.At(0));
   for (int32_t i = count; i < size; ++i) {
-    if (!row.IsBefore(i, row.At(0))) continue;
+    const int64_t key = row.KeyAt(i);
+    if (row.smallest ? key >= worst : key <= worst) continue;
     row.At(0) = i;
     Sink(row, 0, count);
+    worst = row.KeyAt(row.At(0));
   }
   for (int32_t left = count - 1; left > 0; --left) {
     const int64_t last = row.At(0);
@@ -111,6 +119,36 @@ void SelectRow(const Row<Key>& row, int32_t size, int32_t count) {
     row.At(left) = last;
     Sink(row, 0, left);
   }
+}
+
+/// Of at most so many the best are kept in order: what is better than the last moves up to its
+/// place.
+constexpr int32_t kFew = 32;
+
+template <bool kSmallest, typename Key>
+void SelectFew(const Row<Key>& row, int32_t size, int32_t count) {
+  const auto is_better = [](int64_t a, int64_t b) { return kSmallest ? a < b : a > b; };
+  int64_t keys[kFew];
+  int64_t places[kFew];
+  int32_t kept = 0;
+  for (int32_t i = 0; i < size; ++i) {
+    const int64_t key = row.KeyAt(i);
+    if (kept == count && !is_better(key, keys[count - 1])) continue;
+    int32_t place = kept < count ? kept++ : count - 1;
+    for (; place > 0 && is_better(key, keys[place - 1]); --place) {
+      keys[place] = keys[place - 1];
+      places[place] = places[place - 1];
+    }
+    keys[place] = key;
+    places[place] = i;
+  }
+  for (int32_t i = 0; i < count; ++i) row.At(i) = places[i];
+}
+
+template <typename Key>
+void Select(const Row<Key>& row, int32_t size, int32_t count) {
+  if (count > kFew) return SelectRow(row, size, count);
+  return row.smallest ? SelectFew<true>(row, size, count) : SelectFew<false>(row, size, count);
 }
 
 template <typename Key>
@@ -129,7 +167,7 @@ void TopK(const KernelCall& call, const Key& key) {
                             y.As<int64_t>() + OffsetWithout(axis, r, y),
                             y.strides[axis],
                             attributes.smallest != 0};
-      SelectRow(row, size, attributes.count);
+      Select(row, size, attributes.count);
     }
   });
 }
