@@ -5,11 +5,16 @@
 #include <vector>
 
 #include "converter/ir/rewrite.hpp"
+#include "converter/passes/image_layouts.hpp"
 #include "converter/passes/passes.hpp"
 #include "converter/passes/quantization.hpp"
 
 namespace tenon::converter {
 namespace {
+
+/// The axis of a normalisation, counted from the end: the last, or the channels of an image.
+constexpr int32_t kLast = -1;
+constexpr int32_t kChannels = -3;
 
 /// What a normalisation is made of; the op is put in the place of `last`.
 struct Match {
@@ -17,6 +22,7 @@ struct Match {
   TensorId x = kNone;
   TensorId scale = kNone;  ///< a constant of one element for each of a row; kNone: ones
   TensorId bias = kNone;   ///< the same; kNone: none
+  int32_t axis = kLast;
   LayerNormAttributes attributes;
 };
 
@@ -47,27 +53,29 @@ TensorId BeforeReshapes(const Graph& graph, TensorId id) {
 }
 
 /// True for one element for each row of x, shaped so that binary ops take it for the whole row.
-bool IsColumn(const Graph& graph, TensorId id, TensorId x) {
+bool IsColumn(const Graph& graph, TensorId id, TensorId x, int32_t axis) {
   Shape column = graph.tensor(x).shape;
-  column[column.rank - 1] = 1;
+  if (column.rank + axis < 0) return false;
+  column[column.rank + axis] = 1;
   return graph.tensor(id).shape == column;
 }
 
-/// True if the axes are the last one and others of one element.
-bool IsLastAxis(int32_t axes_mask, const Shape& shape) {
-  for (int32_t axis = 0; axis + 1 < shape.rank; ++axis) {
-    if ((axes_mask >> axis & 1) != 0 && shape[axis] != 1) return false;
+/// True if the axes are this one and others of one element; channels are those of an image.
+bool IsAxis(int32_t axes_mask, const Shape& shape, int32_t axis) {
+  if (shape.rank == 0 || (axis == kChannels && shape.rank != 4)) return false;
+  for (int32_t k = 0; k < shape.rank; ++k) {
+    if ((axes_mask >> k & 1) != 0 && k != shape.rank + axis && shape[k] != 1) return false;
   }
-  return shape.rank > 0 && (axes_mask >> (shape.rank - 1) & 1) != 0;
+  return (axes_mask >> (shape.rank + axis) & 1) != 0;
 }
 
-/// x, if the tensor is its mean along the last axis, of which one element may be kept.
-TensorId MeanArgument(const Graph& graph, TensorId id) {
+/// x, if the tensor is its mean along the axis, of which one element may be kept.
+TensorId MeanArgument(const Graph& graph, TensorId id, int32_t axis) {
   const Op* reduce = ProducerOf(graph, BeforeReshapes(graph, id), OpKind::kReduce);
   if (reduce == nullptr) return kNone;
   const auto attributes = reduce->attributes.As<ReduceAttributes>();
   const bool is_mean = attributes.function == ReduceFunction::kMean &&
-                       IsLastAxis(attributes.axes_mask, graph.tensor(reduce->inputs[0]).shape);
+                       IsAxis(attributes.axes_mask, graph.tensor(reduce->inputs[0]).shape, axis);
   return is_mean ? reduce->inputs[0] : kNone;
 }
 
@@ -94,7 +102,7 @@ struct Deviation {
   double epsilon = 0;
 };
 
-std::optional<Deviation> MatchDeviation(const Graph& graph, TensorId id) {
+std::optional<Deviation> MatchDeviation(const Graph& graph, TensorId id, int32_t axis) {
   TensorId sum = ArgumentOf(graph, id, UnaryFunction::kSqrt);
   if (sum == kNone) return std::nullopt;
   Deviation deviation;
@@ -108,7 +116,7 @@ std::optional<Deviation> MatchDeviation(const Graph& graph, TensorId id) {
       break;
     }
   }
-  const TensorId squares = MeanArgument(graph, sum);
+  const TensorId squares = MeanArgument(graph, sum, axis);
   if (squares == kNone) return std::nullopt;
   deviation.of = SquareArgument(graph, squares);
   if (deviation.of == kNone) return std::nullopt;
@@ -116,33 +124,35 @@ std::optional<Deviation> MatchDeviation(const Graph& graph, TensorId id) {
 }
 
 /// v, and x with v = x - mean of x; x is v where v is anything else.
-TensorId CentredArgument(const Graph& graph, TensorId v, bool* is_centred) {
+TensorId CentredArgument(const Graph& graph, TensorId v, int32_t axis, bool* is_centred) {
   *is_centred = false;
   const auto* terms = TermsOf(graph, v, BinaryFunction::kSub);
-  if (terms == nullptr || MeanArgument(graph, (*terms)[1]) != (*terms)[0]) return v;
-  if (!IsColumn(graph, (*terms)[1], (*terms)[0])) return v;
+  if (terms == nullptr || MeanArgument(graph, (*terms)[1], axis) != (*terms)[0]) return v;
+  if (!IsColumn(graph, (*terms)[1], (*terms)[0], axis)) return v;
   *is_centred = true;
   return (*terms)[0];
 }
 
 /// True for a constant, which may be dequantized, with one element for each of a row of x, whatever
 /// its rank.
-bool IsRowParameter(const Graph& graph, TensorId id, TensorId x) {
+bool IsRowParameter(const Graph& graph, TensorId id, TensorId x, int32_t axis) {
   const Tensor& parameter = graph.tensor(id);
   const Shape& shape = graph.tensor(x).shape;
-  const int32_t count = shape[shape.rank - 1];
-  return parameter.dtype == DType::kF32 && parameter.layout == Layout::kRowMajor &&
-         parameter.shape.rank >= 1 && parameter.shape.Elements() == count &&
-         parameter.shape[parameter.shape.rank - 1] == count && RealValues(graph, id).has_value();
+  const int32_t count = shape[shape.rank + axis];
+  const int32_t own = parameter.shape.rank + axis;
+  return parameter.dtype == DType::kF32 && parameter.layout == Layout::kRowMajor && own >= 0 &&
+         parameter.shape.Elements() == count && parameter.shape[own] == count &&
+         RealValues(graph, id).has_value();
 }
 
-std::optional<Match> MatchOf(const Graph& graph, OpId last, TensorId v,
-                             const Deviation& deviation) {
+std::optional<Match> MatchOf(const Graph& graph, OpId last, TensorId v, const Deviation& deviation,
+                             int32_t axis) {
   if (deviation.of != v) return std::nullopt;
   Match match;
   match.last = last;
+  match.axis = axis;
   bool is_centred = false;
-  match.x = CentredArgument(graph, v, &is_centred);
+  match.x = CentredArgument(graph, v, axis, &is_centred);
   match.attributes.rms = is_centred ? 0 : 1;
   match.attributes.epsilon = static_cast<float>(deviation.epsilon);
   const Tensor& x = graph.tensor(match.x);
@@ -152,19 +162,22 @@ std::optional<Match> MatchOf(const Graph& graph, OpId last, TensorId v,
 }
 
 /// v / deviation, or v times its reciprocal.
-std::optional<Match> MatchQuotient(const Graph& graph, OpId id) {
+std::optional<Match> MatchQuotient(const Graph& graph, OpId id, int32_t axis) {
+  if (axis == kChannels && graph.tensor(graph.op(id).outputs[0]).shape.rank != 4) {
+    return std::nullopt;
+  }
   if (const auto* div = OperandsOf(graph, id, BinaryFunction::kDiv)) {
-    if (!IsColumn(graph, (*div)[1], (*div)[0])) return std::nullopt;
-    const auto deviation = MatchDeviation(graph, (*div)[1]);
-    return deviation ? MatchOf(graph, id, (*div)[0], *deviation) : std::nullopt;
+    if (!IsColumn(graph, (*div)[1], (*div)[0], axis)) return std::nullopt;
+    const auto deviation = MatchDeviation(graph, (*div)[1], axis);
+    return deviation ? MatchOf(graph, id, (*div)[0], *deviation, axis) : std::nullopt;
   }
   const auto* mul = OperandsOf(graph, id, BinaryFunction::kMul);
   if (mul == nullptr) return std::nullopt;
   for (size_t i = 0; i < 2; ++i) {
     const TensorId root = ArgumentOf(graph, (*mul)[i], UnaryFunction::kReciprocal);
-    if (root == kNone || !IsColumn(graph, (*mul)[i], (*mul)[1 - i])) continue;
-    const auto deviation = MatchDeviation(graph, root);
-    if (deviation) return MatchOf(graph, id, (*mul)[1 - i], *deviation);
+    if (root == kNone || !IsColumn(graph, (*mul)[i], (*mul)[1 - i], axis)) continue;
+    const auto deviation = MatchDeviation(graph, root, axis);
+    if (deviation) return MatchOf(graph, id, (*mul)[1 - i], *deviation, axis);
   }
   return std::nullopt;
 }
@@ -177,7 +190,7 @@ void TakeScaleAndBias(const Graph& graph, Match& match) {
     const auto* operands = OperandsOf(graph, next, function);
     if (operands == nullptr) return;
     const TensorId other = (*operands)[0] == result ? (*operands)[1] : (*operands)[0];
-    if (!IsRowParameter(graph, other, match.x)) return;
+    if (!IsRowParameter(graph, other, match.x, match.axis)) return;
     if (graph.tensor(graph.op(next).outputs[0]).shape != graph.tensor(result).shape) return;
     *parameter = other;
     match.last = next;
@@ -227,7 +240,8 @@ struct Gain {
 std::optional<Gain> MatchGain(const Graph& graph, TensorId g, TensorId x) {
   const auto reciprocal = [&](TensorId id) {
     const TensorId root = ArgumentOf(graph, id, UnaryFunction::kReciprocal);
-    return root == kNone || !IsColumn(graph, id, x) ? std::nullopt : MatchDeviation(graph, root);
+    return root == kNone || !IsColumn(graph, id, x, kLast) ? std::nullopt
+                                                           : MatchDeviation(graph, root, kLast);
   };
   if (const auto deviation = reciprocal(g)) return Gain{*deviation, kNone};
   const auto* factors = TermsOf(graph, g, BinaryFunction::kMul);
@@ -244,20 +258,20 @@ bool AreParameters(const Graph& graph, const Gain& gain, const Shift& shift, Ten
                    TensorId x) {
   // Without a scale the shift is one number for each row, which stands for no bias.
   if (gain.scale == kNone) {
-    return ScalarValue(graph, shift.bias) == 0.0 && IsColumn(graph, shift_id, x);
+    return ScalarValue(graph, shift.bias) == 0.0 && IsColumn(graph, shift_id, x, kLast);
   }
-  return IsColumn(graph, shift.mean, x) && IsRowParameter(graph, gain.scale, x) &&
-         IsRowParameter(graph, shift.bias, x);
+  return IsColumn(graph, shift.mean, x, kLast) && IsRowParameter(graph, gain.scale, x, kLast) &&
+         IsRowParameter(graph, shift.bias, x, kLast);
 }
 
 /// x g + shift with g = scale / deviation.
 std::optional<Match> MatchTerms(const Graph& graph, OpId id, TensorId x, TensorId g,
                                 TensorId shift_id) {
   const auto shift = MatchShift(graph, shift_id, g);
-  if (!shift || MeanArgument(graph, shift->mean) != x) return std::nullopt;
+  if (!shift || MeanArgument(graph, shift->mean, kLast) != x) return std::nullopt;
   const auto gain = MatchGain(graph, g, x);
   if (!gain || !AreParameters(graph, *gain, *shift, shift_id, x)) return std::nullopt;
-  auto match = MatchOf(graph, id, gain->deviation.of, gain->deviation);
+  auto match = MatchOf(graph, id, gain->deviation.of, gain->deviation, kLast);
   if (!match || match->x != x || match->attributes.rms != 0) return std::nullopt;
   if (gain->scale == kNone) {
     TakeScaleAndBias(graph, *match);
@@ -298,7 +312,7 @@ TensorId AsRow(Graph& graph, TensorId id) {
 
 TensorId Ones(Graph& graph, const Match& match) {
   const Shape& shape = graph.tensor(match.x).shape;
-  const int32_t count = shape[shape.rank - 1];
+  const int32_t count = shape[shape.rank + match.axis];
   const std::vector<float> ones(static_cast<size_t>(count), 1.0F);
   auto bytes = std::make_shared<std::vector<std::byte>>(ones.size() * sizeof(float));
   std::memcpy(bytes->data(), ones.data(), bytes->size());
@@ -307,20 +321,45 @@ TensorId Ones(Graph& graph, const Match& match) {
                            Bytes(std::move(bytes)));
 }
 
-void Replace(Graph& graph, const Match& match) {
+/// Normalises along the channels, between transposes that put them last and back.
+Status NormaliseChannels(Graph& graph, const Match& match, std::vector<TensorId> inputs) {
+  const std::string name = graph.op(match.last).name;
+  const auto add = [&](OpKind kind, const std::string& called, const std::vector<TensorId>& of,
+                       const Attributes& attributes) {
+    Result<TensorId> made = graph.AddOpTensor(kind, called, of, attributes, called);
+    if (made.ok()) graph.MoveOp(graph.tensor(*made).producer, match.last);
+    return made;
+  };
+  TENON_ASSIGN_OR_RETURN(inputs[0], add(OpKind::kTranspose, name + ".channels_last", {match.x},
+                                        Attributes(TransposeBy(kToChannelsLast))));
+  TENON_ASSIGN_OR_RETURN(const TensorId normalised, add(OpKind::kLayerNorm, name + ".normalised",
+                                                        inputs, Attributes(match.attributes)));
+  Op& op = graph.MutableOp(match.last);
+  op.kind = OpKind::kTranspose;
+  op.attributes = Attributes(TransposeBy(kToChannelsFirst));
+  op.inputs = {normalised};
+  return {};
+}
+
+Status Replace(Graph& graph, const Match& match) {
   const TensorId scale = match.scale == kNone ? Ones(graph, match) : AsRow(graph, match.scale);
   std::vector<TensorId> inputs = {match.x, scale};
   if (match.bias != kNone) inputs.push_back(AsRow(graph, match.bias));
   const std::vector<TensorId> old_inputs = graph.op(match.last).inputs;
-  Op& op = graph.MutableOp(match.last);
-  op.kind = OpKind::kLayerNorm;
-  op.attributes = Attributes(match.attributes);
-  op.inputs = std::move(inputs);
+  if (match.axis == kChannels) {
+    TENON_RETURN_IF_ERROR(NormaliseChannels(graph, match, std::move(inputs)));
+  } else {
+    Op& op = graph.MutableOp(match.last);
+    op.kind = OpKind::kLayerNorm;
+    op.attributes = Attributes(match.attributes);
+    op.inputs = std::move(inputs);
+  }
   for (const TensorId input : old_inputs) {
     if (!graph.IsTensor(input)) continue;
     const OpId producer = graph.tensor(input).producer;
     if (producer != kNone) EraseIfUnread(graph, producer);
   }
+  return {};
 }
 
 }  // namespace
@@ -331,11 +370,12 @@ Status FuseLayerNorm(Graph& graph, PassContext& context) {
     if (!graph.IsOp(id) || graph.op(id).kind != OpKind::kBinary) continue;
     std::optional<Match> match = MatchFactored(graph, id);
     if (!match) {
-      match = MatchQuotient(graph, id);
+      match = MatchQuotient(graph, id, kLast);
+      if (!match) match = MatchQuotient(graph, id, kChannels);
       if (match) TakeScaleAndBias(graph, *match);
     }
     if (!match) continue;
-    Replace(graph, *match);
+    TENON_RETURN_IF_ERROR(Replace(graph, *match));
     ++context.report.changed;
   }
   return {};

@@ -167,6 +167,9 @@ Status LowerSplitToSequence(Lowering& node) {
 constexpr const char* kKnown =
     "positions constant; sequences are no inputs or outputs of the model";
 
+constexpr const char* kParts =
+    "parts constant, at most 4096; sequences are no inputs or outputs of the model";
+
 constexpr LoweringRow kRows[] = {
     {"SequenceEmpty", LowerSequenceEmpty, {}, kKnown},
     {"SequenceConstruct", LowerSequenceConstruct, {}, kKnown},
@@ -175,7 +178,7 @@ constexpr LoweringRow kRows[] = {
     {"SequenceAt", LowerSequenceAt, {}, kKnown},
     {"SequenceLength", LowerSequenceLength, {}, kKnown},
     {"ConcatFromSequence", LowerConcatFromSequence, {}, kKnown},
-    {"SplitToSequence", LowerSplitToSequence, {}, kKnown},
+    {"SplitToSequence", LowerSplitToSequence, {}, kParts},
 };
 
 }  // namespace

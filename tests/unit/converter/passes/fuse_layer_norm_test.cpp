@@ -212,5 +212,34 @@ TEST_CASE("FuseLayerNorm: an inner result that is an output is still computed") 
   CHECK(text.find("unary(%e) {function=sqrt}") != std::string::npos);
 }
 
+TEST_CASE("FuseLayerNorm: along the channels of an image, between transposes") {
+  const std::string image =
+      "input %x: f32[1,3,2,2]\n"
+      "const %epsilon: f32[] = [0.001]\n"
+      "const %gamma: f32[3,1,1] = [1, 2, 3]\n"
+      "const %beta: f32[1,3,1,1] = [4, 5, 6]\n"
+      "%mean = reduce(%x) {function=mean, axes_mask=2}\n"
+      "%d = binary(%x, %mean) {function=sub}\n"
+      "%q = binary(%d, %d) {function=mul}\n";
+  const std::string rest =
+      "%e = binary(%v, %epsilon)\n"
+      "%s = unary(%e) {function=sqrt}\n"
+      "%n = binary(%d, %s) {function=div}\n"
+      "%g = binary(%n, %gamma) {function=mul}\n"
+      "%y = binary(%g, %beta)\n"
+      "output %y\n";
+  const std::string channels =
+      RunOn(kFuseLayerNorm, image + "%v = reduce(%q) {function=mean, axes_mask=2}\n" + rest).text;
+  INFO(channels);
+  CHECK(channels.find("layer_norm(%y.channels_last, %gamma.row, %beta.row) {epsilon=0.001}") !=
+        std::string::npos);
+  CHECK(channels.find("%y: f32[1,3,2,2] = transpose(") != std::string::npos);
+  CHECK(channels.find("binary") == std::string::npos);
+  // A mean along the columns is none of the channels.
+  const std::string rows =
+      RunOn(kFuseLayerNorm, image + "%v = reduce(%q) {function=mean, axes_mask=4}\n" + rest).text;
+  CHECK(rows.find("layer_norm") == std::string::npos);
+}
+
 }  // namespace
 }  // namespace tenon::converter
