@@ -219,31 +219,33 @@ void Winograd(const Context& context) {
   const int64_t tiles = cut.tiles;
   const int64_t blocks = CeilDiv(tiles, cut.block_tiles);
   Gemm gemm;
-  gemm.depth = x.dims[1];
-  gemm.outputs = y.dims[1];
+  gemm.convolutions = call.AttributesAs<ConvAttributes>().group;
+  gemm.depth = call.Input(GemmInput::kWeights).dims[1];
+  gemm.outputs = y.dims[1] / gemm.convolutions;
   gemm.sums_in_parts = false;
   TileSums sums;
   for (int kind = 0; kind < 2; ++kind) {
     const int64_t block_tiles = tiles / blocks + kind;
     const int64_t count = kind == 0 ? blocks - tiles % blocks : tiles % blocks;
     if (count == 0) continue;
-    AddTiles(gemm, context.machine, block_tiles, static_cast<double>(kWinogradCoefficients * count),
-             sums);
+    AddTiles(gemm, context.machine, block_tiles,
+             static_cast<double>(kWinogradCoefficients * count * gemm.convolutions), sums);
   }
   const double weight_bytes =
-      static_cast<double>(CeilDiv<int64_t>(gemm.outputs, kWidthStep) * kWidthStep * gemm.depth *
-                          kWinogradCoefficients * 4);
+      static_cast<double>(CeilDiv<int64_t>(gemm.outputs, kWidthStep) * kWidthStep *
+                          gemm.convolutions * gemm.depth * kWinogradCoefficients * 4);
   CostTerms& terms = context.terms;
   const auto tile_count = static_cast<double>(tiles);
+  const double groups = tile_count * static_cast<double>(gemm.convolutions);
   terms.Add("tile_cycles", sums.cycles);
   terms.Add("tiles", sums.tiles);
-  terms.Add("input_tiles", tile_count);
+  terms.Add("input_tiles", tile_count * static_cast<double>(cut.slices));
   terms.Add("input_vectors",
             tile_count * static_cast<double>(CeilDiv<int64_t>(x.dims[1], cpu::f32::kChannelBlock)));
   terms.Add("output_tiles",
-            tile_count * static_cast<double>(CeilDiv<int64_t>(y.dims[1], cpu::f32::kMostWidth)));
+            groups * static_cast<double>(CeilDiv<int64_t>(gemm.outputs, cpu::f32::kMostWidth)));
   terms.Add("output_vectors",
-            tile_count * static_cast<double>(CeilDiv<int64_t>(y.dims[1], cpu::f32::kChannelBlock)));
+            groups * static_cast<double>(CeilDiv<int64_t>(gemm.outputs, cpu::f32::kChannelBlock)));
   terms.Add("residual",
             call.HasInput(ConvInput::kResidual) ? static_cast<double>(y.Elements()) : 0.0);
   // Every block of tiles reads all weights.

@@ -48,7 +48,7 @@ int32_t ChannelMultiplier(const OpCall& conv) {
 
 bool IsDepthwiseConv(const OpCall& conv) { return ChannelMultiplier(conv) == 1; }
 
-const char* WinogradRefusal(const OpCall& conv) {
+const char* WinogradRefusal(const OpCall& conv, bool grouped) {
   const auto& attributes = conv.AttributesAs<ConvAttributes>();
   const TensorView& w = conv.Input(GemmInput::kWeights);
   const bool is_3x3 = w.dims[2] == 3 && w.dims[3] == 3;
@@ -57,8 +57,9 @@ const char* WinogradRefusal(const OpCall& conv) {
       return "Winograd's way is for 3x3 with stride 1";
     }
   }
-  if (attributes.group != 1) return "Winograd's way is for one group";
-  if (w.dims[0] < 8 || w.dims[1] < 8) return "too few channels to pay for Winograd's transforms";
+  if (attributes.group != 1 && !grouped) return "Winograd's way is for one group";
+  if (w.dims[0] / attributes.group < 8 || w.dims[1] < 8)
+    return "too few channels to pay for Winograd's transforms";
   // It gains 3 to 4 times where its tiles of 4x4 outputs are full. A single row, the thinnest part
   // of a split image, fills a quarter of them.
   const TensorView& y = conv.Output();

@@ -34,8 +34,9 @@ struct F32Operands {
 /// Winograd's F(4x4, 3x3) makes 4x4 outputs of a channel from 36 coefficients.
 inline constexpr int kWinogradCoefficients = 36;
 inline constexpr int kWinogradOutputs = 4;
-/// Null for convolutions of 3x3 with steps of 1 that are worth its transforms on a CPU's caches.
-[[nodiscard]] const char* WinogradRefusal(const OpCall& conv);
+/// Null for convolutions of 3x3 with steps of 1 that are worth its transforms on a CPU's caches,
+/// and for `grouped` ones, whose number of channels is to be asked for more closely.
+[[nodiscard]] const char* WinogradRefusal(const OpCall& conv, bool grouped = false);
 
 /// True if the second factor of a matrix product is one matrix for all batches.
 [[nodiscard]] bool HasOneMatrix(const OpCall& matmul);

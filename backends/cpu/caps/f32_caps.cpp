@@ -21,32 +21,6 @@ const char* WeightsRefusal(const OpCall& call, int scale, bool bytes = false) {
   return F32Refusal(call, {kF32Only, kEmpty, kPacked, constants, /*stored_weights=*/true, bytes});
 }
 
-const char* ConvRefusal(const OpCall& call, bool bytes = false) {
-  return WeightsRefusal(call, 4, bytes);
-}
-
-/// Winograd's weights of more bytes come from memory in every run.
-constexpr int64_t kFarWeightBytes = 4 << 20;
-
-int64_t WinogradWeightBytes(const OpCall& call) {
-  return int64_t{kWinogradCoefficients} * RoundUp(call.Input(0).dims[1], kChannelBlock) *
-         call.Output().dims[1] * int64_t{sizeof(float)};
-}
-
-/// Returns true where Winograd's weights, of 36 coefficients where direct products read 9 taps,
-/// come from memory for so few outputs that they take longer than the products which they spare.
-bool WeightsOutweighTiles(const OpCall& call) {
-  // As many products a pair of channels as memory takes to bring its coefficients: 45e9 of them a
-  // second beside 10e9 bytes.
-  constexpr int64_t kReadingProducts = 36 * int64_t{sizeof(float)} * 45 / 10;
-  constexpr int64_t kTaps = 9;
-  const WinogradBlocks blocks = WinogradBlocksOf(call);
-  const TensorView& y = call.Output();
-  if (WinogradWeightBytes(call) <= kFarWeightBytes) return false;
-  const int64_t pixels = int64_t{y.dims[0]} * y.dims[2] * y.dims[3];
-  return kTaps * pixels < int64_t{kWinogradCoefficients} * blocks.tiles + kReadingProducts;
-}
-
 /// Returns true where one operand of a binary op repeats along some dimensions and not along all:
 /// in one layout or another its rows are short, and starting one costs much beside its work.
 bool RepeatsInParts(const OpCall& call) {
@@ -77,6 +51,8 @@ const char* PanelsRefusal(const TensorView& weights, int32_t outputs) {
 }
 
 }  // namespace
+
+const char* ConvRefusal(const OpCall& call, bool bytes) { return WeightsRefusal(call, 4, bytes); }
 
 const char* ConvSupports(const OpCall& call) {
   if (const char* reason = ConvRefusal(call)) return reason;
@@ -165,14 +141,6 @@ const char* DepthwiseSupports(const OpCall& call) {
   if (ConvTaps(call) > kMostDepthwiseTaps)
     return "more taps than the vector kernel keeps pointers to";
   return nullptr;
-}
-
-const char* WinogradSupports(const OpCall& call) {
-  if (const char* reason = ConvRefusal(call)) return reason;
-  if (const char* reason = WinogradRefusal(call)) return reason;
-  return WeightsOutweighTiles(call)
-             ? "weights four times as large take longer to read than they save"
-             : nullptr;
 }
 
 const char* MatMulSupports(const OpCall& call) {
@@ -292,39 +260,6 @@ const char* LrnSupports(const OpCall& call) {
     return "a wider window or more channels than the vector kernel's buffer takes";
   }
   return nullptr;
-}
-
-WinogradBlocks WinogradBlocksOf(const OpCall& call) {
-  // Coefficients of one block and its products stay in the second-level cache (512 KiB and more).
-  constexpr int64_t kBlockBytes = 240 * 1024;
-  constexpr int kMostTiles = 56;
-  const TensorView& y = call.Output();
-  WinogradBlocks blocks;
-  blocks.tiles =
-      y.dims[0] * CeilDiv(y.dims[2], kWinogradOutputs) * CeilDiv(y.dims[3], kWinogradOutputs);
-  blocks.padded_inputs = RoundUp(call.Input(0).dims[1], kChannelBlock);
-  const int64_t tile_bytes =
-      int64_t{kWinogradCoefficients} * (blocks.padded_inputs + kMostWidth) * int64_t{sizeof(float)};
-  int64_t tiles = kBlockBytes / tile_bytes / kMostPixels * kMostPixels;
-  // Every block reads all weights: large ones are read by few blocks, whose coefficients come from
-  // the cache beyond.
-  if (WinogradWeightBytes(call) > kFarWeightBytes) tiles = kMostTiles;
-  if (tiles < kMostPixels) tiles = kMostPixels;
-  if (tiles > kMostTiles) tiles = kMostTiles;
-  blocks.block_tiles = static_cast<int>(tiles < blocks.tiles ? tiles : blocks.tiles);
-  blocks.tile_bytes = static_cast<size_t>(tile_bytes);
-  return blocks;
-}
-
-size_t WinogradWorkspaceBytes(const OpCall& call, int threads) {
-  const WinogradBlocks blocks = WinogradBlocksOf(call);
-  size_t most = 0;
-  for (int parts = 1; parts <= threads && parts <= kMostWinogradParts && parts <= blocks.tiles;
-       ++parts) {
-    const size_t bytes = static_cast<size_t>(parts) * blocks.PartBytes(parts);
-    if (bytes > most) most = bytes;
-  }
-  return most;
 }
 
 }  // namespace tenon::cpu::f32

@@ -7,6 +7,7 @@
 
 #include "backends/cpu/caps/tiles.hpp"
 #include "runtime/ops/functions.hpp"
+#include "runtime/ops/kernel_refusals.hpp"
 #include "runtime/ops/op_row.hpp"
 #include "runtime/ops/packing_key.hpp"
 
@@ -39,6 +40,8 @@ inline constexpr int kShortColumns = 64;
          dilations[1] == 1;
 }
 
+/// Refuses what no vector convolution takes. With `bytes`, images may be of bytes.
+[[nodiscard]] const char* ConvRefusal(const OpCall& call, bool bytes = false);
 /// Accepts any convolution that register tiles can compute.
 [[nodiscard]] const char* ConvSupports(const OpCall& call);
 /// Accepts those of them whose weights are large enough to be copied to panels.
@@ -53,6 +56,13 @@ inline constexpr int kShortColumns = 64;
 [[nodiscard]] const char* DepthwiseSupports(const OpCall& call);
 /// Accepts 3x3 with stride 1 where the time saved exceeds that of the transforms.
 [[nodiscard]] const char* WinogradSupports(const OpCall& call);
+/// Returns what it takes, in products of full registers. Each of 36 coefficients of a tile of 16
+/// outputs is one product of all inputs with all outputs of a group. The transforms, vector
+/// arithmetic too, take as long as so many products for a coefficient of a channel, and reading a
+/// weight as long as so many: fitted to the sweep of `tenon profile` on Zen 4 (AVX-512), 16 % apart
+/// on the mean, and seen in ResNet-50 and DenseNet-121 with AVX2 there. Those of grouped ones,
+/// whose coefficients stay nearer, are fitted to 22 shapes there.
+[[nodiscard]] int64_t WinogradProducts(const OpCall& call);
 /// Accepts a second factor that is one matrix. It must be constant, which the kernel's check
 /// verifies.
 [[nodiscard]] const char* MatMulSupports(const OpCall& call);
@@ -82,24 +92,43 @@ inline constexpr int kShortColumns = 64;
 /// dilation, whose rows are copied without those between them, one.
 [[nodiscard]] int FirstBandRows(const OpCall& conv);
 
+/// Is enough for one part per thread, whatever their number, up to so many.
+inline constexpr int kMostWinogradParts = 8;
+
 /// Says how a Winograd convolution's tiles of 4x4 outputs are cut into blocks, on any instruction
-/// set.
+/// set. Grouped convolutions are cut into slices of several groups, too.
 struct WinogradBlocks {
-  int tiles;          ///< of all images
-  int block_tiles;    ///< the most in one block
-  int padded_inputs;  ///< input channels, rounded up
-  size_t tile_bytes;  ///< workspace of one tile: its coefficients and products
+  int tiles;            ///< of all images
+  int block_tiles;      ///< the most in one block
+  int slices;           ///< 1 to the number of groups
+  int padded_inputs;    ///< input channels of the largest slice, rounded up
+  bool bundles_slices;  ///< products of all a slice's groups are there at once, else of one group
+  size_t tile_bytes;    ///< workspace of one tile: its coefficients and products
+
+  /// Returns how many parts the work can have.
+  [[nodiscard]] int MostParts() const {
+    const int64_t pieces = int64_t{tiles} * slices;
+    return pieces < kMostWinogradParts ? static_cast<int>(pieces) : kMostWinogradParts;
+  }
 
   /// Returns the workspace of each of `parts` equal parts of the work: that of its largest block.
   [[nodiscard]] size_t PartBytes(int parts) const {
-    const int share = (tiles + parts - 1) / parts;
-    return tile_bytes * static_cast<size_t>(share < block_tiles ? share : block_tiles);
+    const int share = slices > 1 ? tiles : (tiles + parts - 1) / parts;
+    const auto of_block = static_cast<size_t>(share < block_tiles ? share : block_tiles);
+    return tile_bytes * of_block + 2 * kWinogradCoefficients * kLineFloats * sizeof(float);
   }
+
+  /// Returns the floats from coefficient to coefficient, where each has so many. Distances of whole
+  /// KiB would put more of a tile's coefficients into one set of the first-level cache than it
+  /// holds.
+  [[nodiscard]] static int64_t StepOf(int64_t floats) {
+    constexpr int64_t kSetFloats = 256;
+    const int64_t step = (floats + kLineFloats - 1) / kLineFloats * kLineFloats;
+    return step % kSetFloats == 0 ? step + kLineFloats : step;
+  }
+  static constexpr int kLineFloats = 16;
 };
 [[nodiscard]] WinogradBlocks WinogradBlocksOf(const OpCall& call);
-
-/// Is enough for one part per thread, whatever their number, up to kMostWinogradParts.
-inline constexpr int kMostWinogradParts = 8;
 [[nodiscard]] size_t WinogradWorkspaceBytes(const OpCall& call, int threads);
 
 /// Returns the floats of each batch's keys and values as attention packs them: whole groups of

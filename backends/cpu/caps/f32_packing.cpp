@@ -74,7 +74,9 @@ size_t ConvPanelsBytes(const OpCall& call) { return ConvBytes(call, /*in_place=*
 
 size_t WinogradPackedBytes(const OpCall& call) {
   const TensorView& w = call.Input(GemmInput::kWeights);
-  return GroupedBytes(1, w.dims[0], w.dims[1], kWinogradCoefficients, false);
+  const int32_t convolutions = call.AttributesAs<ConvAttributes>().group;
+  return GroupedBytes(convolutions, w.dims[0] / convolutions, w.dims[1], kWinogradCoefficients,
+                      false);
 }
 
 size_t NarrowConvPackedBytes(const OpCall& call) {

@@ -14,19 +14,8 @@
 namespace tenon::cpu {
 namespace {
 
-/// Each of 36 coefficients of a tile of 16 outputs is one product of all inputs with all outputs.
-/// The transforms, vector arithmetic too, take as long as so many products for a coefficient of a
-/// channel, and reading a weight as long as so many: fitted to the sweep of `tenon profile` on Zen
-/// 4 (AVX-512), 16 % apart on the mean, and seen in ResNet-50 and DenseNet-121 with AVX2 there.
 int64_t WinogradProducts(const OpCall& call, bool /*wide_bytes*/) {
-  constexpr int64_t kForTransforms = 12;
-  constexpr int64_t kForWeights = 2;
-  const f32::WinogradBlocks blocks = f32::WinogradBlocksOf(call);
-  const int64_t inputs = call.Input(0).dims[1];
-  const int64_t outputs = call.Output().dims[1];
-  const int64_t transformed = blocks.padded_inputs + RoundUp<int64_t>(outputs, f32::kWidthStep);
-  return int64_t{kWinogradCoefficients} * ((blocks.tiles + kForWeights) * inputs * outputs +
-                                           blocks.tiles * kForTransforms * transformed);
+  return f32::WinogradProducts(call);
 }
 
 /// Returns the kernel's rows that an output row reads inside the image, counted over all of them.

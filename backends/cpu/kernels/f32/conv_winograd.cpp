@@ -1,10 +1,11 @@
 // Computes 3x3 convolutions of stride 1 by Winograd's F(4x4, 3x3): for each pair of channels, 36
 // products on a 6x6 input tile do the work of 144.
 //
-// Tiles are cut into blocks whose coefficients stay in the second-level cache. Each part of the
-// work (one per thread) takes whole blocks and has a piece of the workspace: the block's input
-// coefficients [36][tiles][channels], and the products of one group of output channels
-// [36][tiles][width].
+// Tiles are cut into blocks whose coefficients stay in the second-level cache, and grouped
+// convolutions into slices of several groups. Each part of the work (one per thread) takes whole
+// blocks of slices and has a piece of the workspace: the block's input coefficients
+// [36][tiles][channels], and the products [36][tiles][width] of a bundle of output channels: of all
+// groups of a slice, or of as many channels of one as a register tile has.
 #include <cstddef>
 
 #include "backends/cpu/caps/f32_caps.hpp"
@@ -92,10 +93,16 @@ struct Operands {
   float* y;
 };
 
-/// Contains tiles [first, first + count) and the memory for their coefficients.
+/// Contains tiles [first, first + count) of some convolutions' channels, and the memory for their
+/// coefficients.
 struct Block {
   int first;
   int count;
+  int first_group;
+  int end_group;
+  int source;          ///< the first input channel
+  int channels;        ///< of the input
+  int64_t input_step;  ///< floats from coefficient to coefficient
   float* inputs;
   float* products;
 };
@@ -104,39 +111,67 @@ TileOrigin OriginOf(const Winograd& state, int tile) {
   return TileOriginOf(tile, state.tile_rows, state.tile_columns, kWinogradOutputs);
 }
 
+/// Points at the pixels of an input tile, from row `top` and column `left` on.
+void FindPixels(const ConvGeometry& g, const float* image, int64_t top, int64_t left,
+                const float* zeros, const float** rows) {
+  const bool is_inside = top >= 0 && left >= 0 && top + kInputTile <= g.in_extent[0] &&
+                         left + kInputTile <= g.in_extent[1];
+  const float* row = image + top * g.x.row + left * g.x.pixel;
+  for (int r = 0; r < kInputTile; ++r, row += g.x.row) {
+    for (int c = 0; c < kInputTile; ++c) {
+      *rows++ = is_inside ? row + c * g.x.pixel : g.Input(image, top + r, left + c, zeros);
+    }
+  }
+}
+
+/// Contains groups [first, end) of packed weights, whose products lie side by side.
+struct Bundle {
+  int first;
+  int end;
+  int width;
+};
+
 void TransformInputs(const Winograd& state, const Operands& operands, const Block& block) {
   const ConvGeometry& g = state.geometry;
   const int64_t channels = state.blocks.padded_inputs;
   const float* rows[kWinogradCoefficients];
   WinogradInputCall call;
   call.rows = rows;
-  call.channels = g.inputs;
-  call.coefficient_step = channels * block.count;
+  call.channels = block.channels;
+  call.coefficient_step = block.input_step;
   for (int t = 0; t < block.count; ++t) {
     const TileOrigin origin = OriginOf(state, block.first + t);
-    const float* image = operands.x + origin.image * g.x.image;
-    for (int r = 0; r < kInputTile; ++r) {
-      for (int c = 0; c < kInputTile; ++c) {
-        rows[r * kInputTile + c] = g.Input(image, origin.row - g.pads[0] + r,
-                                           origin.column - g.pads[1] + c, state.packed->zeros);
-      }
-    }
+    FindPixels(g, operands.x + origin.image * g.x.image + block.source, origin.row - g.pads[0],
+               origin.column - g.pads[1], state.packed->zeros, rows);
     call.coefficients = block.inputs + t * channels;
     state.packed->routines->winograd_input(call);
   }
 }
 
-/// Computes products[i][t][m] = sum over k of inputs[i][t][k] * weights[i][k][m] for one group.
-void Multiply(const Winograd& state, const ChannelGroup& group, const Block& block) {
+/// Lets tiles that read the weights of group `first` ask for those of the next coefficient, where
+/// these may lie beyond the second-level cache.
+void LookAhead(const PackedWeights& packed, const ChannelGroup& group, int steps, TileCall& call) {
+  const int64_t all = int64_t{packed.shape.outputs} * packed.shape.depth * kWinogradCoefficients;
+  if (all * int64_t{sizeof(float)} <= kManyWeightBytes) return;
+  const int lines = kAheadDepth * group.width / kLineFloats;
+  call.ahead_step = kLineFloats;
+  call.ahead_lines = (lines + steps - 1) / steps;
+}
+
+/// Computes products[i][t][m] = sum over k of inputs[i][t][k] * weights[i][k][m] for one group, or
+/// for `groups` even ones, whose products lie side by side in rows of `width`.
+void Multiply(const Winograd& state, const Block& block, const ChannelGroup& group, int groups,
+              int width, float* products) {
   const int64_t channels = state.blocks.padded_inputs;
+  const float* inputs = block.inputs + (group.source - block.source);
   const float* rows[kMostPixels];
   TileCall call = {};
   call.rows = rows;
   call.bias = state.packed->zeros;
   call.in_order = true;  // how tiles are cut into blocks depends on the number of threads
-  call.y_step = group.width;
+  call.y_step = width;
   call.taps = 1;
-  call.depth = state.geometry.inputs;
+  call.depth = state.packed->shape.depth;
   call.weight_step = group.weight_step;
   call.width = group.width;
   call.channels = group.width;
@@ -146,50 +181,51 @@ void Multiply(const Winograd& state, const ChannelGroup& group, const Block& blo
   const int steps = (block.count + most - 1) / most;
   const int larger = block.count % steps;  // steps of one more tile, first
   const int64_t weights_step = call.depth * group.weight_step;
-  // Each coefficient's tiles ask for the weights of the next, where these may lie beyond the
-  // second-level cache.
-  const int64_t weights = weights_step * kWinogradCoefficients * state.packed->group_count;
-  const bool are_far = weights * int64_t{sizeof(float)} > kManyWeightBytes;
-  if (are_far) {
-    const int lines = kAheadDepth * group.width / kLineFloats;
-    call.ahead_step = kLineFloats;
-    call.ahead_lines = (lines + steps - 1) / steps;
-  }
+  if (groups == 1) LookAhead(*state.packed, group, steps, call);
   const int64_t asked = call.depth / kAheadDepth * call.ahead_lines * kLineFloats;  // by one tile
+  // One call takes many tiles of one group, or many groups of a few tiles.
+  if (groups > 1) {
+    call.x_next = state.packed->source_next;
+    call.weights_next = state.packed->weights_next;
+    call.y_next = group.width;
+  }
   for (int i = 0; i < kWinogradCoefficients; ++i) {
     call.weights = group.weights + i * weights_step;
-    if (are_far) call.ahead = call.weights + weights_step;
-    int first = 0;
-    for (const int repeats : {larger, steps - larger}) {
-      if (repeats == 0) continue;
-      call.repeats = repeats;
-      call.pixels = block.count / steps + (first == 0 && larger > 0 ? 1 : 0);
+    if (call.ahead_lines > 0) call.ahead = call.weights + weights_step;
+    for (int step = 0, first = 0; step < steps;) {
+      const int alike = step < larger ? larger : steps;  // to where steps have as many tiles
+      const int taken = groups > 1 ? 1 : alike - step;
+      call.repeats = groups > 1 ? groups : taken;
+      call.pixels = block.count / steps + (step < larger ? 1 : 0);
       for (int p = 0; p < call.pixels; ++p) {
-        rows[p] = block.inputs + (int64_t{i} * block.count + first + p) * channels;
+        rows[p] = inputs + i * block.input_step + (int64_t{first} + p) * channels;
       }
-      call.x_next = call.pixels * channels;
-      call.y_next = int64_t{call.pixels} * group.width;
-      call.y = block.products + (int64_t{i} * block.count + first) * group.width;
+      if (groups == 1) {
+        call.x_next = call.pixels * channels;
+        call.y_next = int64_t{call.pixels} * width;
+      }
+      call.y = products + i * WinogradBlocks::StepOf(int64_t{block.count} * width) +
+               int64_t{first} * width;
       state.packed->routines->tile(call);
-      if (are_far) call.ahead += asked * repeats;
-      first += call.pixels * repeats;
+      call.ahead += asked * taken;
+      first += call.pixels * taken;
+      step += taken;
     }
   }
 }
 
-void TransformOutputs(const Winograd& state, const ChannelGroup& group, const Operands& operands,
+/// Computes the outputs of groups [first, end) from products that lie side by side.
+void TransformOutputs(const Winograd& state, const Bundle& bundle, const Operands& operands,
                       const Block& block) {
   const ConvGeometry& g = state.geometry;
+  const ChannelGroup* groups = state.packed->groups;
   WinogradOutputCall call;
-  call.bias = group.bias;
   call.residual = nullptr;
-  call.coefficient_step = int64_t{block.count} * group.width;
+  call.coefficient_step = WinogradBlocks::StepOf(int64_t{block.count} * bundle.width);
   call.residual_row_step = g.residual.row;
   call.residual_step = g.residual.pixel;
   call.y_row_step = g.y.row;
   call.y_step = g.y.pixel;
-  call.width = group.width;
-  call.channels = group.channels;
   call.low = state.epilogue.low;
   call.high = state.epilogue.high;
   for (int t = 0; t < block.count; ++t) {
@@ -198,29 +234,82 @@ void TransformOutputs(const Winograd& state, const ChannelGroup& group, const Op
     const int columns = g.out_extent[1] - origin.column;
     call.y_rows = rows < kWinogradOutputs ? rows : kWinogradOutputs;
     call.y_columns = columns < kWinogradOutputs ? columns : kWinogradOutputs;
-    call.coefficients = block.products + t * group.width;
-    call.y = operands.y + origin.image * g.y.image + origin.row * g.y.row +
-             origin.column * g.y.pixel + group.first;
-    if (operands.residual != nullptr) {
-      call.residual = operands.residual + origin.image * g.residual.image +
-                      origin.row * g.residual.row + origin.column * g.residual.pixel + group.first;
+    float* y =
+        operands.y + origin.image * g.y.image + origin.row * g.y.row + origin.column * g.y.pixel;
+    const float* residual = operands.residual;
+    if (residual != nullptr) {
+      residual += origin.image * g.residual.image + origin.row * g.residual.row +
+                  origin.column * g.residual.pixel;
     }
-    state.packed->routines->winograd_output(call);
-    if (state.epilogue.is_clamp) continue;
-    for (int r = 0; r < call.y_rows; ++r) {
-      Activate(*state.packed->routines, state.activation, call.y + r * call.y_row_step, call.y_step,
-               call.y_columns, group.channels);
+    call.coefficients = block.products + int64_t{t} * bundle.width;
+    for (int index = bundle.first; index < bundle.end;) {
+      const ChannelGroup& group = groups[index];
+      call.bias = group.bias;
+      call.width = 0;
+      // Groups without padding are as good as one.
+      do {
+        call.channels = call.width + groups[index].channels;
+        call.width += groups[index].width;
+        ++index;
+      } while (index < bundle.end && call.channels == call.width);
+      call.y = y + group.first;
+      if (residual != nullptr) call.residual = residual + group.first;
+      state.packed->routines->winograd_output(call);
+      call.coefficients += call.width;
+      if (state.epilogue.is_clamp) continue;
+      for (int r = 0; r < call.y_rows; ++r) {
+        Activate(*state.packed->routines, state.activation, call.y + r * call.y_row_step,
+                 call.y_step, call.y_columns, call.channels);
+      }
     }
   }
 }
 
+/// Returns the bundle that begins with a group.
+Bundle BundleFrom(const Winograd& state, const Block& block, int first) {
+  const ChannelGroup* groups = state.packed->groups;
+  Bundle bundle = {first, first, 0};
+  do {
+    bundle.width += groups[bundle.end++].width;
+  } while (bundle.end < block.end_group && state.blocks.bundles_slices);
+  return bundle;
+}
+
 void RunBlock(const Winograd& state, const Operands& operands, const Block& block) {
+  const PackedWeights& packed = *state.packed;
   TransformInputs(state, operands, block);
-  for (int g = 0; g < state.packed->group_count; ++g) {
-    const ChannelGroup& group = state.packed->groups[g];
-    Multiply(state, group, block);
-    TransformOutputs(state, group, operands, block);
+  for (int first = block.first_group; first < block.end_group;) {
+    const Bundle bundle = BundleFrom(state, block, first);
+    const bool are_even = packed.even_groups >= bundle.end;
+    float* products = block.products;
+    for (int g = first; g < bundle.end;) {
+      const int groups = are_even ? bundle.end - g : 1;
+      Multiply(state, block, packed.groups[g], groups, bundle.width, products);
+      products += packed.groups[g].width;
+      g += groups;
+    }
+    TransformOutputs(state, bundle, operands, block);
+    first = bundle.end;
   }
+}
+
+/// Returns block `index` of `blocks` of a slice, without its memory.
+Block BlockOf(const Winograd& state, int slice, int index, int blocks) {
+  const WinogradBlocks& sizes = state.blocks;
+  const GroupedShape& shape = state.packed->shape;
+  const int64_t tiles = sizes.tiles;
+  const int first = shape.convolutions * slice / sizes.slices;
+  const int end = shape.convolutions * (slice + 1) / sizes.slices;
+  const int groups = state.packed->group_count / shape.convolutions;
+  Block block = {};
+  block.first = static_cast<int>(tiles * index / blocks);
+  block.count = static_cast<int>(tiles * (index + 1) / blocks) - block.first;
+  block.first_group = first * groups;
+  block.end_group = end * groups;
+  block.source = first * shape.depth;
+  block.channels = (end - first) * shape.depth;
+  block.input_step = WinogradBlocks::StepOf(int64_t{block.count} * sizes.padded_inputs);
+  return block;
 }
 
 }  // namespace
@@ -238,7 +327,8 @@ Status WinogradCheck(const KernelSetup& setup) {
 Status WinogradLoad(const KernelSetup& setup, void** shared) {
   const OpCall& op = setup.op;
   const TensorView& w = op.Input(In::kWeights);
-  const GroupedShape shape = {w.dims[0], 1, w.dims[1], kWinogradCoefficients};
+  const GroupedShape shape = {w.dims[0], op.AttributesAs<ConvAttributes>().group, w.dims[1],
+                              kWinogradCoefficients};
   const float* bias = op.HasInput(In::kBias) ? op.Input(In::kBias).As<const float>() : nullptr;
   PackedWeights* packed = nullptr;
   TENON_RETURN_IF_ERROR(MakePackedWeights(shape, nullptr, bias, &packed));
@@ -265,8 +355,7 @@ Status WinogradRun(const KernelCall& call) {
   const WinogradBlocks& sizes = state.blocks;
   const int threads =
       call.parallel != nullptr && state.geometry.Work() >= kSmallWork ? call.parallel->threads : 1;
-  int parts = threads < kMostWinogradParts ? threads : kMostWinogradParts;
-  if (parts > sizes.tiles) parts = sizes.tiles;
+  int parts = threads < sizes.MostParts() ? threads : sizes.MostParts();
   const auto fits = [&](int count) {
     return static_cast<size_t>(count) * sizes.PartBytes(count) <= call.workspace_bytes;
   };
@@ -274,22 +363,19 @@ Status WinogradRun(const KernelCall& call) {
   const size_t part_bytes = sizes.PartBytes(parts);
   // As many blocks as fit the cache, and the same number for every part.
   int blocks = (sizes.tiles + sizes.block_tiles - 1) / sizes.block_tiles;
-  blocks = RoundUp(blocks, parts);
+  if (sizes.slices % parts != 0) blocks = RoundUp(blocks, parts);
   if (blocks > sizes.tiles) blocks = sizes.tiles;
-  const int64_t tiles = sizes.tiles;
+  const int64_t pieces = int64_t{blocks} * sizes.slices;
   ParallelFor(parts > 1 ? call.parallel : nullptr, parts, [&](int begin, int end) {
     for (int part = begin; part < end; ++part) {
       auto* memory = reinterpret_cast<float*>(static_cast<uint8_t*>(call.workspace) +
                                               static_cast<size_t>(part) * part_bytes);
-      const auto first_block = static_cast<int>(int64_t{blocks} * part / parts);
-      const auto end_block = static_cast<int>(int64_t{blocks} * (part + 1) / parts);
-      for (int b = first_block; b < end_block; ++b) {
-        Block block;
-        block.first = static_cast<int>(tiles * b / blocks);
-        block.count = static_cast<int>(tiles * (b + 1) / blocks) - block.first;
+      // A slice's weights stay in the cache from block to block.
+      for (int64_t piece = pieces * part / parts; piece < pieces * (part + 1) / parts; ++piece) {
+        Block block = BlockOf(state, static_cast<int>(piece / blocks),
+                              static_cast<int>(piece % blocks), blocks);
         block.inputs = memory;
-        block.products =
-            memory + int64_t{kWinogradCoefficients} * block.count * sizes.padded_inputs;
+        block.products = memory + kWinogradCoefficients * block.input_step;
         RunBlock(state, operands, block);
       }
     }

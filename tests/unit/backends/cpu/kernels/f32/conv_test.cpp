@@ -9,6 +9,7 @@
 #include "backends/cpu/kernels/portable/elementwise/functions.hpp"
 #include "runtime/ops/attributes.hpp"
 #include "tests/unit/backends/cpu/kernels/conv_shapes.hpp"
+#include "tests/unit/backends/cpu/kernels/f32/conv_options.hpp"
 #include "tests/unit/backends/cpu/kernels/f32/f32_fixture.hpp"
 #include "tests/unit/backends/cpu/kernels/paired_conv.hpp"
 
@@ -17,8 +18,6 @@ namespace {
 
 // Sums of up to 2304 products in another order, and with fused multiply-adds.
 constexpr double kTolerance = 1e-5;
-// Winograd's transforms lose a digit.
-constexpr double kWinogradTolerance = 2e-5;
 
 constexpr const char* kTile = "cpu.conv.vector";
 constexpr const char* kPanels = "cpu.conv.vector_panels";
@@ -26,64 +25,12 @@ constexpr const char* kFirst = "cpu.conv.vector_first";
 constexpr const char* kDepthwise = "cpu.conv.vector_depthwise";
 constexpr const char* kWinograd = "cpu.conv.vector_winograd";
 
-struct ConvOptions {
-  const char* kernel = kTile;
-  Layout x = Layout::kChannelsLast;
-  Layout y = Layout::kChannelsLast;
-  Layout w = Layout::kRowMajor;
-  bool bias = true;
-  Residual residual = Residual::kNone;
-  int threads = 1;
-  size_t workspace_bytes = 1 << 23;
-};
-
-double Difference(const ConvCase& c, const ConvOptions& options, Generator& random) {
-  PairedOp op(options.kernel, "cpu.conv.portable");
-  op.AddInput(Random(c.x, options.x, random));
-  // Sums of about 1, so that activations with bounds do not hide the scale that errors go with.
-  const float weight = 1.0F / std::sqrt(static_cast<float>(c.w[1] * c.w[2] * c.w[3]));
-  op.AddInput(Random(c.w, options.w, random, -weight, weight), kConstant);
-  AddBiasAndOutput(c, options.bias, options.residual, options.y, random, op);
-  op.set_workspace_bytes(options.workspace_bytes);
-  return op.Difference(c.attributes, options.threads);
-}
-
-ConvOptions RandomOptions(const char* kernel, Generator& random) {
-  ConvOptions options;
-  options.kernel = kernel;
-  constexpr Layout kLayouts[] = {Layout::kChannelsLast, Layout::kChannelsLastGaps};
-  options.x = kLayouts[Pick(random, 0, 1)];
-  options.y = kLayouts[Pick(random, 0, 1)];
-  options.w = Pick(random, 0, 1) == 0 ? Layout::kRowMajor : Layout::kOutputsLast;
-  options.bias = Pick(random, 0, 3) != 0;
-  options.residual = static_cast<Residual>(Pick(random, 0, 2));
-  options.threads = Pick(random, 1, 3);
-  return options;
-}
-
-void SetRandomActivation(ConvAttributes& attributes, Generator& random) {
-  constexpr Activation kActivations[] = {
-      {UnaryFunction::kIdentity, 0.0F, 0.0F},  {UnaryFunction::kRelu, 0.0F, 0.0F},
-      {UnaryFunction::kClip, -0.5F, 2.0F},     {UnaryFunction::kHardSwish, 0.0F, 0.0F},
-      {UnaryFunction::kLeakyRelu, 0.1F, 0.0F}, {UnaryFunction::kHardSigmoid, 0.2F, 0.5F},
-      {UnaryFunction::kSigmoid, 0.0F, 0.0F},   {UnaryFunction::kSilu, 0.0F, 0.0F},
-      {UnaryFunction::kTanh, 0.0F, 0.0F}};
-  attributes.activation = kActivations[Pick(random, 0, 8)];
-}
-
 ConvCase RandomCase(int32_t inputs, int32_t outputs, int32_t group, int32_t most,
                     Generator& random) {
   const ConvShapes shapes = RandomShapes(inputs, outputs, group, most, random, /*spare=*/16);
   ConvCase c = {shapes.x, shapes.w, shapes.conv};
   SetRandomActivation(c.attributes, random);
   return c;
-}
-
-void CheckAgreement(const ConvCase& c, const ConvOptions& options, double tolerance,
-                    Generator& random) {
-  INFO(TextOf(c.x, c.w));
-  CAPTURE(options.threads);
-  CHECK(Difference(c, options, random) < tolerance);
 }
 
 }  // namespace
@@ -282,115 +229,6 @@ TEST_CASE("Vector depthwise conv: 3x3, 5x5 and 7x7, columns of stride 1 and 2, a
       }
     }
   });
-}
-
-TEST_CASE("Winograd conv: agrees with the portable kernel on random shapes") {
-  ForEachInstructionSet([] {
-    Generator random(9);
-    for (int i = 0; i < 80; ++i) {
-      const int32_t inputs = Pick(random, 8, 70);
-      ConvCase c = {{Pick(random, 1, 2), inputs, Pick(random, 3, 20), Pick(random, 3, 20)},
-                    {Pick(random, 8, 70), inputs, 3, 3},
-                    Conv(1, 1, 0)};
-      for (int32_t& pad : c.attributes.pads) pad = Pick(random, 0, 2);
-      SetRandomActivation(c.attributes, random);
-      // What would fill few tiles is left to others: see WinogradSupports.
-      for (size_t axis = 2; axis < 4; ++axis) {
-        if (OutputDims(c)[axis] < 3) c.x[axis] += 2;
-      }
-      CheckAgreement(c, RandomOptions(kWinograd, random), kWinogradTolerance, random);
-    }
-  });
-}
-
-TEST_CASE("Winograd conv: refuses a single row of outputs, and takes two") {
-  Generator random(41);
-  ConvCase c;
-  c.attributes = Conv(1, 1, 0);
-  c.w = {16, 16, 3, 3};
-  c.x = {1, 16, 4, 18};
-  ConvOptions options;
-  options.kernel = kWinograd;
-  CheckAgreement(c, options, kWinogradTolerance, random);
-  OpFixture op(FindKernel(kWinograd));
-  op.set_workspace_bytes(options.workspace_bytes);
-  op.AddInput(Random({1, 16, 3, 18}, Layout::kChannelsLast, random));
-  op.AddInput(Random(c.w, Layout::kRowMajor, random), kConstant);
-  op.AddOutput(Tensor(DType::kF32, {1, 16, 1, 16}, Layout::kChannelsLast));
-  CHECK(op.Check(c.attributes).code() == StatusCode::kUnsupported);
-}
-
-TEST_CASE("Winograd conv: leaves weights from memory to others where there are few outputs") {
-  for (const int32_t size : {7, 14}) {
-    Generator random(42);
-    OpFixture op(FindKernel(kWinograd));
-    op.set_workspace_bytes(size_t{8} << 20);
-    op.AddInput(Random({1, 192, size, size}, Layout::kChannelsLast, random));
-    op.AddInput(Random({384, 192, 3, 3}, Layout::kRowMajor, random), kConstant);
-    op.AddOutput(Tensor(DType::kF32, {1, 384, size, size}, Layout::kChannelsLast));
-    CHECK(op.Check(Conv(1, 1, 1)).ok() == (size == 14));
-  }
-}
-
-TEST_CASE("Winograd conv: many channels keep the accuracy") {
-  Generator random(10);
-  const ConvCase c = {{1, 512, 14, 14}, {64, 512, 3, 3}, Conv(1, 1, 1)};
-  ConvOptions options;
-  options.kernel = kWinograd;
-  CheckAgreement(c, options, kWinogradTolerance, random);
-}
-
-TEST_CASE("Winograd conv: weights beyond the caches are read by larger blocks") {
-  Generator random(13);
-  // 60 tiles: two blocks. The weights become 14 MB.
-  const ConvCase c = {{1, 320, 24, 40}, {320, 320, 3, 3}, Conv(1, 1, 1)};
-  for (const int threads : {1, 2}) {
-    ConvOptions options;
-    options.kernel = kWinograd;
-    options.threads = threads;
-    options.workspace_bytes = size_t{8} << 20;
-    CheckAgreement(c, options, kWinogradTolerance, random);
-  }
-}
-
-TEST_CASE("Winograd conv: runs more threads than the workspace has room for") {
-  Generator random(11);
-  const ConvCase c = {{1, 32, 30, 30}, {32, 32, 3, 3}, Conv(1, 1, 1)};
-  ConvOptions options;
-  options.kernel = kWinograd;
-  options.threads = 3;
-  const KernelCaps& caps = FindCaps(kWinograd);
-  std::vector<TensorView> views;
-  const std::vector<int32_t> y = {1, 32, 30, 30};
-  for (const std::vector<int32_t>* dims : {&c.x, &c.w, &y}) {
-    TensorView view;
-    view.dims = dims->data();
-    view.rank = 4;
-    views.push_back(view);
-  }
-  const int32_t inputs[] = {0, 1};
-  const int32_t outputs[] = {2};
-  OpCall call;
-  call.tensors = views.data();
-  call.input_ids = inputs;
-  call.output_ids = outputs;
-  call.attributes = &c.attributes;
-  const size_t one = caps.workspace_bytes(call, 1);
-  REQUIRE(caps.workspace_bytes(call, 3) == 3 * one);
-  for (const size_t parts : {1, 2, 3}) {
-    options.workspace_bytes = parts * one;
-    CheckAgreement(c, options, kWinogradTolerance, random);
-  }
-}
-
-TEST_CASE("Winograd conv: refuses a workspace too small for one part") {
-  Generator random(12);
-  PairedOp op(kWinograd, "cpu.conv.portable");
-  op.AddInput(Random({1, 16, 8, 8}, Layout::kChannelsLast, random));
-  op.AddInput(Random({16, 16, 3, 3}, Layout::kRowMajor, random), kConstant);
-  op.AddOutput({1, 16, 8, 8}, Layout::kChannelsLast);
-  op.set_workspace_bytes(1000);
-  CHECK(op.Check(Conv(1, 1, 1)).code() == StatusCode::kUnsupported);
 }
 
 TEST_CASE("Vector conv: the same bits whatever the number of threads") {
