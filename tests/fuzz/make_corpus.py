@@ -114,6 +114,89 @@ def onnx_models():
     models["pools"] = onnx.model(pools, [onnx.value("x", [1, 2, 6, 6])], [onnx.value("y", [1, 3])],
                                  [onnx.tensor("w", [4, 2, 3, 3], [0.1, -0.2] * 36),
                                   onnx.tensor("g", [8, 3], [0.2, -0.1] * 12)])
+    return models | block_models() | moved_models()
+
+
+UINT8, INT8, INT4, INT2 = 2, 3, 22, 26  # of ONNX
+
+
+def block_models():
+    """Integers with scales for blocks, of a few bits, and products with ranges of run time."""
+    x = onnx.value("x", [2, 8])
+    y = onnx.value("y", [2, 3])
+    scales = onnx.tensor("s", [2, 3], [0.5, 0.25, 1.0, 2.0, 0.125, 0.75])
+    unpack = onnx.node("DequantizeLinear", ["w", "s"], ["u"], axis=0, block_size=4)
+    product = onnx.node("MatMul", ["x", "u"], ["y"])
+    models = {}
+    of_microsoft = onnx.block(8, onnx.block(1, "com.microsoft") + onnx.number(2, 1))
+    for name, dtype, data in [("int4", INT4, bytes(range(0, 240, 20))), ("int2", INT2, b"\x1b\xe4" * 3)]:
+        models[f"blocks_{name}"] = onnx.model([unpack, product], [x], [y],
+                                              [onnx.tensor("w", [8, 3], data, dtype), scales], 25)
+        narrow = onnx.node("QuantizeLinear", ["x", "s"], ["q"], axis=1, block_size=4, output_dtype=dtype)
+        back = onnx.node("DequantizeLinear", ["q", "s"], ["y"], axis=1, block_size=4)
+        models[f"narrow_{name}"] = onnx.model([narrow, back], [x], [onnx.value("y", [2, 8])],
+                                              [onnx.tensor("s", [2, 2], [0.5, 0.25, 1.0, 2.0])], 25)
+    models["blocks_run"] = onnx.model([unpack, product], [x, onnx.value("w", [8, 3], UINT8)], [y],
+                                      [scales], 21)
+    packed = onnx.node("MatMulNBits", ["x", "w", "s"], ["y"], domain="com.microsoft", N=3, K=16, bits=4,
+                       block_size=16)
+    models["packed"] = onnx.model([packed], [onnx.value("x", [2, 16])], [y],
+                                  [onnx.tensor("w", [3, 1, 8], bytes(range(24)), UINT8),
+                                   onnx.tensor("s", [3], [0.5, 0.25, 1.0])]) + of_microsoft
+    weights = onnx.tensor("w", [8, 3], bytes(range(24)), INT8)
+    dynamic = [onnx.node("DynamicQuantizeLinear", ["x"], ["q", "scale", "zero"]),
+               onnx.node("MatMulInteger", ["q", "w", "zero"], ["i"]),
+               onnx.node("Cast", ["i"], ["f"], to=onnx.FLOAT),
+               onnx.node("Mul", ["scale", "s"], ["both"]), onnx.node("Mul", ["f", "both"], ["m"]),
+               onnx.node("Add", ["m", "b"], ["y"])]
+    models["dynamic"] = onnx.model(dynamic, [x], [y], [weights, onnx.tensor("s", [3], [0.5, 0.25, 1.0]),
+                                                       onnx.tensor("b", [3], [1.0, 2.0, 3.0])])
+    whole = onnx.node("DynamicQuantizeMatMul", ["x", "w", "s", "", "b"], ["y"], domain="com.microsoft")
+    models["dynamic_whole"] = onnx.model([whole], [x], [y], [weights, onnx.tensor("s", [1], [0.5]),
+                                                             onnx.tensor("b", [3], [1.0, 2.0, 3.0])])
+    models["dynamic_whole"] += of_microsoft
+    return models
+
+
+def moved_models():
+    """Images that are moved between convolutions, in the ways that passes look for."""
+    shape = [1, 8, 6, 6]
+    x = onnx.value("x", shape)
+    kernel = onnx.tensor("w", [8, 8, 1, 1], [0.1 * (i % 7 - 3) for i in range(64)])
+    first = onnx.node("Conv", ["x", "w"], ["c"])
+    models = {}
+
+    def add(name, moves, out, weights, *constants):
+        last = onnx.node("Conv", ["m", "v"], ["y"])
+        content = [0.05 * (i % 5 - 2) for i in range(math.prod(weights))]
+        models[name] = onnx.model([first, *moves, last], [x], [onnx.value("y", out)],
+                                  [kernel, onnx.tensor("v", weights, content), *constants])
+
+    split = onnx.tensor("split", [5], [1, 2, 4, 6, 6], onnx.INT64)
+    joined = onnx.tensor("joined", [4], shape, onnx.INT64)
+    add("shuffle", [onnx.node("Reshape", ["c", "split"], ["p"]),
+                    onnx.node("Transpose", ["p"], ["t"], perm=[0, 2, 1, 3, 4]),
+                    onnx.node("Reshape", ["t", "joined"], ["m"])], shape, [8, 8, 1, 1], split, joined)
+    add("to_space", [onnx.node("DepthToSpace", ["c"], ["d"], blocksize=2), onnx.node("Relu", ["d"], ["m"])],
+        [1, 2, 12, 12], [2, 2, 1, 1])
+    add("phases", [onnx.node("ConvTranspose", ["c", "u"], ["d"], strides=[2, 2]),
+                   onnx.node("Tanh", ["d"], ["m"])], [1, 3, 12, 12], [3, 4, 1, 1],
+        onnx.tensor("u", [8, 4, 2, 2], [0.1, -0.2, 0.3, 0.05] * 32))
+    add("last", [onnx.node("Transpose", ["c"], ["t"], perm=[0, 2, 3, 1]),
+                 onnx.node("Softmax", ["t"], ["p"], axis=3),
+                 onnx.node("Transpose", ["p"], ["m"], perm=[0, 3, 1, 2])], shape, [8, 8, 1, 1])
+    row_kernel = onnx.tensor("w", [8, 8, 3], [0.1 * (i % 7 - 3) for i in range(192)])
+    rows = [onnx.node("Conv", ["x", "w"], ["c"], pads=[1, 1]), onnx.node("Sigmoid", ["c"], ["s"]),
+            onnx.node("Mul", ["c", "s"], ["m"]), onnx.node("Conv", ["m", "w"], ["y"], pads=[1, 1])]
+    models["rows"] = onnx.model(rows, [onnx.value("x", [1, 8, 20])], [onnx.value("y", [1, 8, 20])], [row_kernel])
+    models["volume"] = single("Conv", [[1, 2, 4, 4, 4]], [1, 3, 3, 3, 3], [("w", [3, 2, 2, 2, 2])])
+    models["volume_pool"] = single("MaxPool", [[1, 2, 5, 5, 5]], [1, 2, 3, 3, 3], kernel_shape=[2, 2, 2],
+                                   strides=[2, 2, 2], ceil_mode=1)
+    hot = [onnx.node("OneHot", ["x", "depth", "values"], ["h"]), onnx.node("MatMul", ["h", "w"], ["y"])]
+    models["one_hot"] = onnx.model(hot, [onnx.value("x", [3], onnx.INT64)], [onnx.value("y", [3, 2])],
+                                   [onnx.tensor("depth", [], [4], onnx.INT64),
+                                    onnx.tensor("values", [2], [0.0, 1.0]),
+                                    onnx.tensor("w", [4, 2], [0.1 * i for i in range(8)])])
     return models
 
 
@@ -166,9 +249,19 @@ def tflite_models():
                                "operators": [{"opcode_index": 0, **node}], "name": "main"}],
                 "buffers": [{}] + [{"data": list(b)} for b in buffers]}
 
-    def tensor(name, shape, buffer=0):
-        return {"shape": shape, "type": 0, "buffer": buffer, "name": name}
+    def tensor(name, shape, buffer=0, type_=0, scale=None):
+        quantization = {} if scale is None else {"quantization": {"scale": [scale], "zero_point": [0]}}
+        return {"shape": shape, "type": type_, "buffer": buffer, "name": name, **quantization}
+
+    def dense(x_type, w_type, w_bytes, x_scale, w_scale):
+        return model(9, [0], [2], [tensor("x", [1, 4], 0, x_type, x_scale), tensor("w", [3, 4], 1, w_type, w_scale),
+                                   tensor("y", [1, 3], 0, x_type, x_scale)],
+                     [w_bytes], inputs=[0, 1, -1], outputs=[2], builtin_options_type="FullyConnectedOptions",
+                     builtin_options={})
     return {
+        "dense_int4": dense(9, 17, bytes(range(0, 240, 40)), 0.5, 0.25),
+        "dense_int8": dense(9, 9, bytes(range(12)), 0.5, 0.25),
+        "dense_dynamic": dense(0, 9, bytes(range(12)), None, 0.25),
         "relu": model(19, [0], [1], [tensor("x", [1, 4]), tensor("y", [1, 4])], inputs=[0], outputs=[1]),
         "add": model(0, [0], [2], [tensor("x", [1, 4]), tensor("c", [1, 4], 1), tensor("y", [1, 4])],
                      [struct.pack("<4f", 1, 2, 3, 4)], inputs=[0, 1], outputs=[2],
@@ -210,6 +303,7 @@ WAYS = {
     "int8": (["conv", "depthwise", "matmul", "gemm", "net", "pools"], "x86-64",
              ["--quantize", "int8", "--calibration", "MEASURED"]),
     "f16": (["conv", "matmul"], "x86-64", ["--weights", "f16"]),
+    "vectors": (["shuffle", "to_space", "phases", "last", "rows", "dynamic"], "x86-64-avx2", []),
     "threads": (["twins"], "x86-64", ["--threads", "2", "--parallel", "inter"]),
     "pipeline": (["net"], "x86-64", ["--threads", "2", "--parallel", "pipeline"]),
     "state": (["relu", "add"], "x86-64", ["--state", "y=x0"]),
