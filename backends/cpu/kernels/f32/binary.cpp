@@ -17,7 +17,7 @@ constexpr int64_t kSmallElements = 32'768;
 /// A block of z, and one of each operand that is no row in memory.
 constexpr int kBlockFloats = kElementwiseTile;
 /// Rows of so many elements and more are not copied together.
-constexpr int32_t kShortestRow = 16;
+constexpr int32_t kShortestRow = 8;
 /// Loops over z, x and y; strides are in elements.
 LoopNest<3> Loops(const OpCall& op) {
   const TensorView& z = op.Output();

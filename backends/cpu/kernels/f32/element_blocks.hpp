@@ -106,12 +106,24 @@ class ElementBlocks {
       return;
     }
     const int next = nest_->dims[k + 1];
+    if (k + 2 == nest_->rank && nest_->strides[operand][k + 1] == 0 && stride != 0) {
+      return RepeatEach(from, stride, count, next, to);
+    }
     if (stride == 0) {
       Gather(operand, k + 1, next, inner / next, from, to);
       return Repeat(to, inner, count * inner);
     }
     for (int i = 0; i < count; ++i) {
       Gather(operand, k + 1, next, inner / next, from + i * stride, to + i * inner);
+    }
+  }
+
+  /// Copies `count` elements, each `times` times.
+  static void RepeatEach(const float* from, ptrdiff_t stride, int count, int times, float* to) {
+    for (int i = 0; i < count; ++i, to += times) {
+      float values[kBlockPiece];
+      for (float& value : values) value = from[i * stride];
+      for (int k = 0; k < times; k += kBlockPiece) std::memcpy(to + k, values, sizeof values);
     }
   }
 

@@ -159,7 +159,7 @@ class Elementwise {
     const int columns =
         columns_ - first_column < tile_columns_ ? columns_ - first_column : tile_columns_;
     const int rows = rows_ - first_row < tile_rows_ ? rows_ - first_row : tile_rows_;
-    alignas(64) float stage[kTileFloats];
+    alignas(64) float stage[kTileFloats + kBlockPiece];
     TileRows values = RowsOf(tile, 0);
     if (columns > 1 && values.stride != 1) values = Gathered(values, rows, columns, stage);
     float* const y = op_.Output().As<float>() + OffsetOf(tile, 0);
@@ -251,7 +251,7 @@ class Elementwise {
     const bool is_second = attributes_.operands[step] > 0;
     const bool is_vector = function != BinaryFunction::kPow && function != BinaryFunction::kMod &&
                            function != BinaryFunction::kFmod;
-    float gathered[kTileFloats];
+    float gathered[kTileFloats + kBlockPiece];
     const bool is_dense = values.step == call.count && call.z_step == call.count;
     const bool is_short = call.rows > 1 && call.count < kShortColumns && is_dense;
     bool repeats = is_vector && other.stride == 0 && call.count > 1;
@@ -332,7 +332,16 @@ class Elementwise {
     return {to, columns, 1};
   }
 
+  /// Copies rows of elements that do not follow each other; `to` has kBlockPiece floats more.
   static TileRows Gathered(const TileRows& from, int rows, int columns, float* to) {
+    if (from.stride == 0 && columns <= kBlockPiece) {
+      for (int row = 0; row < rows; ++row) {
+        float values[kBlockPiece];
+        for (float& value : values) value = from.at[row * from.step];
+        std::memcpy(to + row * columns, values, sizeof values);
+      }
+      return {to, columns, 1};
+    }
     for (int row = 0; row < rows; ++row) {
       for (int i = 0; i < columns; ++i) {
         to[row * columns + i] = from.at[row * from.step + i * from.stride];
