@@ -264,6 +264,30 @@ template <int kQuarter>
   return reinterpret_cast<Floats>(reinterpret_cast<Integers>(magnitude) ^ flips);
 }
 
+/// Rounds to whole numbers: down, up, or to the nearest, halves to even.
+template <UnaryFunction kFunction>
+[[gnu::always_inline]] static inline Floats Whole(Floats x) {
+#if TENON_F32_INTRINSICS
+  // _MM_FROUND_TO_NEG_INF, _TO_POS_INF and _TO_NEAREST_INT, each with _MM_FROUND_NO_EXC
+  constexpr int kMode = kFunction == UnaryFunction::kFloor  ? 9
+                        : kFunction == UnaryFunction::kCeil ? 10
+                                                            : 8;
+#if TENON_F32_AVX512
+  return _mm512_roundscale_ps(x, kMode);
+#else
+  return _mm256_round_ps(x, kMode);
+#endif
+#else
+  Floats y;
+  for (int i = 0; i < kLanes; ++i) {
+    y[i] = kFunction == UnaryFunction::kFloor  ? std::floor(x[i])
+           : kFunction == UnaryFunction::kCeil ? std::ceil(x[i])
+                                               : std::nearbyint(x[i]);
+  }
+  return y;
+#endif
+}
+
 template <UnaryFunction kFunction>
 [[gnu::always_inline]] static inline Floats Activated(Floats x, float a, float b) {
   if constexpr (kFunction == UnaryFunction::kLeakyRelu) return x < Floats{} ? x * a : x;
@@ -281,6 +305,10 @@ template <UnaryFunction kFunction>
   if constexpr (kFunction == UnaryFunction::kMish) return Mish(x);
   if constexpr (kFunction == UnaryFunction::kSin) return Sine<0>(x);
   if constexpr (kFunction == UnaryFunction::kCos) return Sine<1>(x);
+  if constexpr (kFunction == UnaryFunction::kFloor || kFunction == UnaryFunction::kCeil ||
+                kFunction == UnaryFunction::kRound) {
+    return Whole<kFunction>(x);
+  }
 }
 
 /// Serves what is left of rows behind their whole vectors, of many rows at a time.
