@@ -1,5 +1,6 @@
 // GridSample: for each point of the grid the pixels around it are gathered, weighted and added up.
 #include <array>
+#include <limits>
 #include <string>
 
 #include "converter/import/onnx/ops/indexing.hpp"
@@ -59,7 +60,7 @@ class Points {
 
 /// One pixel that counts, along one axis, for every point of the grid.
 struct Tap {
-  TensorId place = kNone;   ///< i64, inside the image
+  TensorId place = kNone;   ///< i32, inside the image
   TensorId weight = kNone;  ///< f32
 };
 
@@ -110,7 +111,7 @@ Result<Tap> Inside(Lowering& node, const Axis& axis, TensorId place, TensorId we
     TENON_ASSIGN_OR_RETURN(const TensorId zero, points.Number(0));
     TENON_ASSIGN_OR_RETURN(weight, Select(node, same, weight, zero));
   }
-  TENON_ASSIGN_OR_RETURN(place, node.Cast(inside, DType::kI64));
+  TENON_ASSIGN_OR_RETURN(place, node.Cast(inside, DType::kI32));
   return Tap{place, weight};
 }
 
@@ -156,13 +157,13 @@ Result<std::vector<Tap>> TapsOf(Lowering& node, const Axis& axis, TensorId coord
   return taps;
 }
 
-/// The weighted sum of the pixels: [N OH OW, C]. `rows`: the image as [N H W, C]; `starts`: i64,
+/// The weighted sum of the pixels: [N OH OW, C]. `rows`: the image as [N H W, C]; `starts`: i32,
 /// the row where each point's image begins.
 Result<TensorId> Sum(Lowering& node, TensorId rows, TensorId starts, int64_t width,
                      const std::vector<Tap>& down, const std::vector<Tap>& across) {
   const int64_t count = node.ShapeOf(starts)[0];
   TENON_ASSIGN_OR_RETURN(const TensorId stride,
-                         node.Scalar("width", DType::kI64, static_cast<double>(width)));
+                         node.Scalar("width", DType::kI32, static_cast<double>(width)));
   TensorId sum = kNone;
   for (const Tap& y : down) {
     TENON_ASSIGN_OR_RETURN(TensorId line, node.Binary(kMul, y.place, stride));
@@ -227,6 +228,10 @@ Status LowerGridSample(Lowering& node) {
     TENON_ASSIGN_OR_RETURN(taps[static_cast<size_t>(i)], TapsOf(node, axis, coordinate, mode));
   }
   const int64_t pixels = int64_t{image[2]} * image[3];
+  // Integers of 32 bits are computed several at a time.
+  if (pixels * image[0] > std::numeric_limits<int32_t>::max()) {
+    return InputError("its images have more than 2^31 pixels");
+  }
   TENON_RETURN_IF_ERROR(node.CheckRoomFor(count));
   std::vector<double> starts(static_cast<size_t>(count));
   const int64_t each = count / points[0];
@@ -236,7 +241,7 @@ Status LowerGridSample(Lowering& node) {
   }
   TENON_ASSIGN_OR_RETURN(const Shape vector, ShapeFromDims({count}));
   TENON_ASSIGN_OR_RETURN(const TensorId start,
-                         node.Constant("starts", DType::kI64, vector, starts));
+                         node.Constant("starts", DType::kI32, vector, starts));
   TENON_ASSIGN_OR_RETURN(TensorId rows, node.Transpose(x, {0, 2, 3, 1}));
   TENON_ASSIGN_OR_RETURN(rows, node.Reshape(rows, {image[0] * pixels, image[1]}));
   TENON_ASSIGN_OR_RETURN(TensorId y, Sum(node, rows, start, image[3], taps[1], taps[0]));

@@ -6,6 +6,29 @@
 namespace tenon::cpu::portable {
 namespace {
 
+template <typename T>
+T Load(const char* at) {
+  T value;
+  std::memcpy(&value, at, sizeof(T));
+  return value;
+}
+
+/// Returns true and the first of a row's indices that is outside, if one is.
+template <typename T>
+bool FindOutside(const char* indices, ptrdiff_t stride, int count, int32_t limit, int64_t* found) {
+  const auto is_outside = [limit](T index) { return index < -limit || index >= limit; };
+  if (stride == sizeof(T)) {
+    bool any = false;
+    for (ptrdiff_t i = 0; i < count; ++i) any |= is_outside(Load<T>(indices + i * sizeof(T)));
+    if (!any) return false;
+  }
+  for (int i = 0; i < count; ++i) {
+    *found = Load<T>(indices + i * stride);
+    if (is_outside(static_cast<T>(*found))) return true;
+  }
+  return false;
+}
+
 /// Looks at every index before anything is written, so that a refused run has no effect.
 Status CheckIndices(const TensorView& indices, int32_t limit) {
   LoopNest<1> nest;
@@ -13,14 +36,12 @@ Status CheckIndices(const TensorView& indices, int32_t limit) {
   nest.Simplify();
   Status status;
   ForEachRow(nest, {{indices.As<char>()}}, nullptr, [&](const Cursor<1>& cursor, int count) {
-    for (int i = 0; i < count && status.ok(); ++i) {
-      const int64_t index = ReadIndex(cursor.at[0] + i * nest.RowStride(0), indices.dtype);
-      if (index < -int64_t{limit} || index >= limit) {
-        status =
-            MakeError(StatusCode::kInvalidArgument,
-                      "gather: index {0} is outside a dimension of {1} elements", index, limit);
-      }
-    }
+    if (!status.ok()) return;
+    const auto find = indices.dtype == DType::kI32 ? FindOutside<int32_t> : FindOutside<int64_t>;
+    int64_t index = 0;
+    if (!find(cursor.at[0], nest.RowStride(0), count, limit, &index)) return;
+    status = MakeError(StatusCode::kInvalidArgument,
+                       "gather: index {0} is outside a dimension of {1} elements", index, limit);
   });
   return status;
 }
@@ -68,6 +89,64 @@ LoopNest<3> MakeNest(const TensorView& y, const TensorView& x, const TensorView&
   return nest;
 }
 
+/// Copies one element for each index.
+template <typename T, typename Index>
+void GatherElements(const Cursor<3>& cursor, const ptrdiff_t* strides, const Axis& gathered,
+                    int count) {
+  const bool is_dense = strides[0] == sizeof(T) && strides[1] == 0 && strides[2] == sizeof(Index) &&
+                        gathered.stride == sizeof(T);
+  if (is_dense) {
+    const auto size = static_cast<Index>(gathered.size);
+    for (ptrdiff_t i = 0; i < count; ++i) {
+      const auto index = Load<Index>(cursor.at[2] + i * sizeof(Index));
+      const auto place = static_cast<ptrdiff_t>(index + (index < 0 ? size : 0));
+      std::memcpy(cursor.at[0] + i * sizeof(T), cursor.at[1] + place * sizeof(T), sizeof(T));
+    }
+    return;
+  }
+  for (ptrdiff_t i = 0; i < count; ++i) {
+    const int64_t index = Load<Index>(cursor.at[2] + i * strides[2]);
+    std::memcpy(cursor.at[0] + i * strides[0],
+                cursor.at[1] + i * strides[1] + gathered.Offset(index), sizeof(T));
+  }
+}
+
+/// Copies slabs of kBytes, so few that a call would take longer than the copy.
+template <int kBytes>
+void CopySmallSlabs(const Cursor<3>& cursor, const ptrdiff_t* strides, const Axis& gathered,
+                    DType dtype, int count) {
+  char* to = cursor.at[0];
+  for (int i = 0; i < count; ++i, to += strides[0]) {
+    const ptrdiff_t from =
+        gathered.Offset(ReadIndex(cursor.at[2] + i * strides[2], dtype)) + i * strides[1];
+    std::memcpy(to, cursor.at[1] + from, kBytes);
+  }
+}
+
+/// The same of any size that has such a form; else returns false.
+bool CopySmallSlabs(const Cursor<3>& cursor, const ptrdiff_t* strides, const Axis& gathered,
+                    DType dtype, int count) {
+  switch (gathered.stride) {
+    case 8:
+      CopySmallSlabs<8>(cursor, strides, gathered, dtype, count);
+      return true;
+    case 12:
+      CopySmallSlabs<12>(cursor, strides, gathered, dtype, count);
+      return true;
+    case 16:
+      CopySmallSlabs<16>(cursor, strides, gathered, dtype, count);
+      return true;
+    case 32:
+      CopySmallSlabs<32>(cursor, strides, gathered, dtype, count);
+      return true;
+    case 64:
+      CopySmallSlabs<64>(cursor, strides, gathered, dtype, count);
+      return true;
+    default:
+      return false;
+  }
+}
+
 /// Copies slabs of `elements` that follow one another in y; those whose indices follow one another,
 /// as those of a signal's frames do, at once.
 void GatherSlabs(const LoopNest<3>& nest, const Cursor<3>& start, const Axis& gathered, DType dtype,
@@ -79,6 +158,7 @@ void GatherSlabs(const LoopNest<3>& nest, const Cursor<3>& start, const Axis& ga
   sharing.least = sharing.least / elements + 1;
   sharing.piece = static_cast<int32_t>(sharing.piece / elements + 1);
   const auto body = [&](const Cursor<3>& cursor, int count) {
+    if (CopySmallSlabs(cursor, strides, gathered, dtype, count)) return;
     const auto place = [&](int i) {
       return gathered.Offset(ReadIndex(cursor.at[2] + i * strides[2], dtype)) + i * strides[1];
     };
@@ -89,8 +169,12 @@ void GatherSlabs(const LoopNest<3>& nest, const Cursor<3>& start, const Axis& ga
              place(first + run) == from + run * gathered.stride) {
         ++run;
       }
-      std::memcpy(cursor.at[0] + first * strides[0], cursor.at[1] + from,
-                  static_cast<size_t>(run * gathered.stride));
+      char* const to = cursor.at[0] + first * strides[0];
+      if (run == 1 && gathered.stride == sizeof(float)) {
+        std::memcpy(to, cursor.at[1] + from, sizeof(float));
+      } else {
+        std::memcpy(to, cursor.at[1] + from, static_cast<size_t>(run * gathered.stride));
+      }
       first += run;
     }
   };
@@ -109,13 +193,14 @@ Status GatherRun(const KernelCall& call) {
   const Axis gathered = {x.dims[axis], ByteStride(x, axis)};
   const ptrdiff_t slab_bytes = SlabBytes(y, x, indices, axis);
   const bool over_slabs = slab_bytes > 0;
-  const LoopNest<3> nest = MakeNest(y, x, indices, axis, over_slabs);
+  LoopNest<3> nest = MakeNest(y, x, indices, axis, over_slabs);
   const Cursor<3> start = {{y.As<char>(), x.As<char>(), indices.As<char>()}};
   if (over_slabs) {
     GatherSlabs(nest, start, gathered, indices.dtype, slab_bytes / DTypeBytes(x.dtype),
                 call.parallel);
     return OkStatus();
   }
+  nest.LengthenRows();
   const ptrdiff_t strides[3] = {nest.RowStride(0), nest.RowStride(1), nest.RowStride(2)};
   WithWord(DTypeBytes(y.dtype), [&](auto word) {
     using T = decltype(word);
@@ -125,10 +210,10 @@ Status GatherRun(const KernelCall& call) {
         CopyRow<T>(cursor.at[0], strides[0], slab, strides[1], count);
         return;
       }
-      for (ptrdiff_t i = 0; i < count; ++i) {
-        const int64_t index = ReadIndex(cursor.at[2] + i * strides[2], indices.dtype);
-        std::memcpy(cursor.at[0] + i * strides[0],
-                    cursor.at[1] + i * strides[1] + gathered.Offset(index), sizeof(T));
+      if (indices.dtype == DType::kI32) {
+        GatherElements<T, int32_t>(cursor, strides, gathered, count);
+      } else {
+        GatherElements<T, int64_t>(cursor, strides, gathered, count);
       }
     });
   });

@@ -39,47 +39,71 @@ void JoinElements(const Run& run, const Function& function) {
   }
 }
 
+/// Elements of rows that are one element each, and where in y they go.
+struct Singles {
+  const char* indices;
+  ptrdiff_t index_stride;
+  DType index_dtype;
+  char* y;
+  ptrdiff_t y_stride;
+  const char* updates;
+  ptrdiff_t update_stride;
+  int32_t count;
+};
+
+template <typename T, typename Function>
+void JoinElements(const Singles& singles, const Function& function) {
+  for (int32_t i = 0; i < singles.count; ++i) {
+    const int64_t index =
+        ReadIndex(singles.indices + i * singles.index_stride, singles.index_dtype);
+    auto& to = *reinterpret_cast<T*>(singles.y + static_cast<ptrdiff_t>(index) * singles.y_stride);
+    to = function(to, *reinterpret_cast<const T*>(singles.updates + i * singles.update_stride));
+  }
+}
+
 /// Integers wrap: `Wide` is their unsigned type. A NaN that is there stays.
-template <typename T, typename Wide = T>
-void Join(ScatterFunction function, const Run& run) {
+template <typename Elements, typename T, typename Wide = T>
+void Join(ScatterFunction function, const Elements& elements) {
   switch (function) {
     case ScatterFunction::kAdd:
-      return JoinElements<T>(run, [](T old, T update) {
+      return JoinElements<T>(elements, [](T old, T update) {
         return static_cast<T>(static_cast<Wide>(old) + static_cast<Wide>(update));
       });
     case ScatterFunction::kMul:
-      return JoinElements<T>(run, [](T old, T update) {
+      return JoinElements<T>(elements, [](T old, T update) {
         return static_cast<T>(static_cast<Wide>(old) * static_cast<Wide>(update));
       });
     case ScatterFunction::kMax:
-      return JoinElements<T>(run, [](T old, T update) {
+      return JoinElements<T>(elements, [](T old, T update) {
         return old > update || old != old ? old : update;  // NOLINT(misc-redundant-expression)
       });
     default:
-      return JoinElements<T>(run, [](T old, T update) {
+      return JoinElements<T>(elements, [](T old, T update) {
         return old < update || old != old ? old : update;  // NOLINT(misc-redundant-expression)
       });
   }
 }
 
-using JoinRun = void (*)(ScatterFunction function, const Run& run);
+template <typename Elements>
+using JoinFunction = void (*)(ScatterFunction function, const Elements& elements);
 
-JoinRun JoinFor(DType dtype) {
+template <typename Elements>
+JoinFunction<Elements> JoinFor(DType dtype) {
   switch (dtype) {
     case DType::kF64:
-      return Join<double>;
+      return Join<Elements, double>;
     case DType::kI32:
-      return Join<int32_t, uint32_t>;
+      return Join<Elements, int32_t, uint32_t>;
     case DType::kI64:
-      return Join<int64_t, uint64_t>;
+      return Join<Elements, int64_t, uint64_t>;
     default:
-      return Join<float>;
+      return Join<Elements, float>;
   }
 }
 
 /// `row` has been simplified.
 void JoinRow(const LoopNest<2>& row, char* to, const char* from, ScatterFunction function,
-             JoinRun join) {
+             JoinFunction<Run> join) {
   if (row.rank < 2) {
     join(function, {to, from, row.RowStride(0), row.RowStride(1), row.RowLength()});
     return;
@@ -92,6 +116,15 @@ void JoinRow(const LoopNest<2>& row, char* to, const char* from, ScatterFunction
   }
 }
 
+/// One after the other, since one may be updated several times.
+void UpdateSingles(const Singles& singles, ScatterFunction function, DType dtype) {
+  if (function != ScatterFunction::kReplace) return JoinFor<Singles>(dtype)(function, singles);
+  WithWord(DTypeBytes(dtype), [&](auto word) {
+    using T = decltype(word);
+    JoinElements<T>(singles, [](T /*old*/, T update) { return update; });
+  });
+}
+
 /// Row after row, since a row may be updated several times.
 void UpdateRows(const KernelCall& call) {
   const ScatterFunction function = call.op.AttributesAs<ScatterAttributes>().function;
@@ -101,7 +134,14 @@ void UpdateRows(const KernelCall& call) {
   LoopNest<2> row;
   for (int k = 1; k < y.rank; ++k) row.Add(y.dims[k], ByteStride(y, k), ByteStride(updates, k));
   row.Simplify();
-  const JoinRun join = JoinFor(y.dtype);
+  if (row.rank == 0 && y.dims[0] > 0) {
+    const Singles singles = {indices.As<char>(),     ByteStride(indices, 0), indices.dtype,
+                             y.As<char>(),           ByteStride(y, 0),       updates.As<char>(),
+                             ByteStride(updates, 0), indices.dims[0]};
+    UpdateSingles(singles, function, y.dtype);
+    return;
+  }
+  const JoinFunction<Run> join = JoinFor<Run>(y.dtype);
   for (int32_t i = 0; i < indices.dims[0]; ++i) {
     const int64_t index = ReadIndex(indices.As<char>() + i * ByteStride(indices, 0), indices.dtype);
     char* to = y.As<char>() + static_cast<ptrdiff_t>(index) * ByteStride(y, 0);
