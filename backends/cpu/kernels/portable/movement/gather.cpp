@@ -7,6 +7,9 @@ namespace tenon::cpu::portable {
 namespace {
 
 template <typename T>
+constexpr auto kBytesOf = static_cast<ptrdiff_t>(sizeof(T));
+
+template <typename T>
 T Load(const char* at) {
   T value;
   std::memcpy(&value, at, sizeof(T));
@@ -19,7 +22,7 @@ bool FindOutside(const char* indices, ptrdiff_t stride, int count, int32_t limit
   const auto is_outside = [limit](T index) { return index < -limit || index >= limit; };
   if (stride == sizeof(T)) {
     bool any = false;
-    for (ptrdiff_t i = 0; i < count; ++i) any |= is_outside(Load<T>(indices + i * sizeof(T)));
+    for (ptrdiff_t i = 0; i < count; ++i) any |= is_outside(Load<T>(indices + i * kBytesOf<T>));
     if (!any) return false;
   }
   for (int i = 0; i < count; ++i) {
@@ -98,9 +101,9 @@ void GatherElements(const Cursor<3>& cursor, const ptrdiff_t* strides, const Axi
   if (is_dense) {
     const auto size = static_cast<Index>(gathered.size);
     for (ptrdiff_t i = 0; i < count; ++i) {
-      const auto index = Load<Index>(cursor.at[2] + i * sizeof(Index));
+      const auto index = Load<Index>(cursor.at[2] + i * kBytesOf<Index>);
       const auto place = static_cast<ptrdiff_t>(index + (index < 0 ? size : 0));
-      std::memcpy(cursor.at[0] + i * sizeof(T), cursor.at[1] + place * sizeof(T), sizeof(T));
+      std::memcpy(cursor.at[0] + i * kBytesOf<T>, cursor.at[1] + place * kBytesOf<T>, sizeof(T));
     }
     return;
   }
