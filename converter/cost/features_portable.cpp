@@ -80,7 +80,9 @@ void Binary(const Context& context) {
              BroadcastStride(call.Input(BinaryInput::kY), z.rank, k));
   }
   nest.Simplify();
-  nest.LengthenRows();
+  // The vector kernel takes rows as they are, or in blocks.
+  const bool is_vector = context.operands.kernel() == "cpu.binary.vector";
+  if (!is_vector) nest.LengthenRows();
   const auto elements = static_cast<double>(z.Elements());
   const double rows = elements / RowOf(nest);
   double staged = 0;    // operands that pass through a buffer
@@ -96,7 +98,7 @@ void Binary(const Context& context) {
   CostTerms& terms = context.terms;
   terms.model += fmt::format(" {}", BinaryClass(context));
   terms.Add("rows", contiguous ? rows : 0.0);
-  terms.Add("staged_rows", contiguous ? 0.0 : rows);
+  terms.Add(is_vector ? "repeated_rows" : "staged_rows", contiguous ? 0.0 : rows);
   terms.Add("elements", elements);
   terms.Add("staged", staged * elements);
   terms.Add("repeated", repeated * rows * std::min(RowOf(nest), 128.0));

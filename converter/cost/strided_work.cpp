@@ -17,12 +17,19 @@ struct TermOps {
 /// Fitted to ops of the sweep of `tenon profile` on one core (Zen 4), and rounded: an element that
 /// is fetched by itself takes 0.45 to 0.75 ns beside 1/16 of a ns for an elementary operation.
 constexpr TermOps kTermOps[] = {
-    {"tile_steps", 150},      {"staged", 7},
-    {"staged_rows", 160},     {"gathered", 10},
-    {"strided", 8},           {"transposed_tiles", 140},
-    {"transposed_singly", 8}, {"single", 60},
-    {"scalar_runs", 40},      {"rows", 10},
-    {"converted", 2},         {"interleaved", 2},
+    {"tile_steps", 150},
+    {"staged", 7},
+    {"staged_rows", 160},
+    {"repeated_rows", 32},
+    {"gathered", 10},
+    {"strided", 8},
+    {"transposed_tiles", 140},
+    {"transposed_singly", 8},
+    {"single", 60},
+    {"scalar_runs", 40},
+    {"rows", 10},
+    {"converted", 2},
+    {"interleaved", 2},
     {"elements_apart", 6},
 };
 

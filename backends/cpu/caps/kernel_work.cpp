@@ -156,6 +156,12 @@ int64_t AveragePoolOps(const OpCall& call, bool /*wide_bytes*/) {
   return (kOfTap * pool.kernel[0] * pool.kernel[1] + kOfSumOfTaps) * call.Output().Elements();
 }
 
+/// The best alone, as of classes, or several, which are kept in order.
+int64_t TopKOps(const OpCall& call, bool wide_bytes) {
+  const bool is_one = call.AttributesAs<TopKAttributes>().count == 1;
+  return is_one ? ReducingOps<18, 150>(call, wide_bytes) : ReducingOps<20, 900>(call, wide_bytes);
+}
+
 struct Row {
   const char* kernel;
   int64_t (*amount)(const OpCall& call, bool wide_bytes);
@@ -182,6 +188,7 @@ constexpr Row kElementaryOps[] = {
     {"cpu.quantized_reduce.bytes", ReducingOps<1, 30>},
     {"cpu.quantized_reduce.portable", ReducingOps<2, 80>},
     {"cpu.quantized_average_pool.bytes", AveragePoolOps},
+    {"cpu.top_k.portable", TopKOps},
 };
 
 struct Start {

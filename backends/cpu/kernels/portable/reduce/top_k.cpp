@@ -145,8 +145,23 @@ void SelectFew(const Row<Key>& row, int32_t size, int32_t count) {
   for (int32_t i = 0; i < count; ++i) row.At(i) = places[i];
 }
 
+/// Without a branch on what is better: over the classes of pixels none could be foreseen.
+template <bool kSmallest, typename Key>
+void SelectOne(const Row<Key>& row, int32_t size) {
+  int64_t best = row.KeyAt(0);
+  int64_t place = 0;
+  for (int64_t i = 1; i < size; ++i) {
+    const int64_t key = row.KeyAt(i);
+    const bool is_better = kSmallest ? key < best : key > best;
+    best = is_better ? key : best;
+    place = is_better ? i : place;
+  }
+  row.At(0) = place;
+}
+
 template <typename Key>
 void Select(const Row<Key>& row, int32_t size, int32_t count) {
+  if (count == 1) return row.smallest ? SelectOne<true>(row, size) : SelectOne<false>(row, size);
   if (count > kFew) return SelectRow(row, size, count);
   return row.smallest ? SelectFew<true>(row, size, count) : SelectFew<false>(row, size, count);
 }
