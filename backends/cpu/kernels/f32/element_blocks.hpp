@@ -99,7 +99,7 @@ class ElementBlocks {
         for (float& value : values) value = *from;
         for (int i = 0; i < count; i += kBlockPiece) std::memcpy(to + i, values, sizeof values);
       } else if (stride == 1) {
-        for (int i = 0; i < count; ++i) to[i] = from[i];
+        CopyRow(from, count, to);
       } else {
         for (int i = 0; i < count; ++i) to[i] = from[i * stride];
       }
@@ -116,6 +116,23 @@ class ElementBlocks {
     for (int i = 0; i < count; ++i) {
       Gather(operand, k + 1, next, inner / next, from + i * stride, to + i * inner);
     }
+  }
+
+  /// Copies neighbours without a call, which would take longer than a short row.
+  static void CopyRow(const float* from, int count, float* to) {
+    int i = 0;
+    for (; i + kBlockPiece <= count; i += kBlockPiece) {
+      std::memcpy(to + i, from + i, kBlockPiece * sizeof(float));
+    }
+    if ((count & 4) != 0) {
+      std::memcpy(to + i, from + i, 4 * sizeof(float));
+      i += 4;
+    }
+    if ((count & 2) != 0) {
+      std::memcpy(to + i, from + i, 2 * sizeof(float));
+      i += 2;
+    }
+    if ((count & 1) != 0) to[i] = from[i];
   }
 
   /// Copies `count` elements, each `times` times.
