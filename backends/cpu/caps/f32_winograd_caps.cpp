@@ -96,8 +96,9 @@ WinogradBlocks WinogradBlocksOf(const OpCall& call) {
       y.dims[0] * CeilDiv(y.dims[2], kWinogradOutputs) * CeilDiv(y.dims[3], kWinogradOutputs);
   blocks.slices = 1;
   if (groups > 1) {
-    const int slices = RoundUp(CeilDiv(groups * w.dims[1], kSliceInputs), 2);  // for two threads
-    blocks.slices = slices < groups ? slices : groups;
+    const int slices = CeilDiv(groups * w.dims[1], kSliceInputs);
+    const int even = slices == 1 ? 1 : RoundUp(slices, 2);  // for two threads
+    blocks.slices = even < groups ? even : groups;
   }
   const int slice = CeilDiv(groups, blocks.slices);
   blocks.padded_inputs = RoundUp(slice * w.dims[1], kChannelBlock);
