@@ -64,14 +64,17 @@ bool EndsInRegisters(const Op& op) {
 
 /// Returns the share of a register tile's columns that are outputs: the CPU's vector kernels
 /// compute groups of 16 channels, and fewer take as long. The kernel of few outputs counts its own
-/// products.
+/// products, and so do Winograd's and the depthwise one where there are several groups.
 double ShareOfColumns(const Graph& graph, const Op& op) {
   if (!HasRegisterTiles(op)) return 1.0;
-  if (std::string_view(CpuCapsOf(op)->id) == "cpu.conv.vector_narrow") return 1.0;
   constexpr int64_t kColumns = 16;
   const bool convolution = TraitsOf(op.kind).convolution;
   const Shape& y = graph.tensor(op.outputs[0]).shape;
   const int64_t group = convolution ? op.attributes.As<ConvAttributes>().group : 1;
+  const std::string_view id = CpuCapsOf(op)->id;
+  if (id == "cpu.conv.vector_narrow") return 1.0;
+  const bool counts_groups = id == "cpu.conv.vector_winograd" || id == "cpu.conv.vector_depthwise";
+  if (group > 1 && counts_groups) return 1.0;
   const int64_t outputs = y[convolution ? 1 : y.rank - 1] / group;
   if (outputs <= 0) return 1.0;
   return static_cast<double>(outputs) / static_cast<double>(RoundUp<int64_t>(outputs, kColumns));

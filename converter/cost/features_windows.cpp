@@ -28,9 +28,10 @@ void Depthwise(const Context& context) {
   const auto& attributes = call.AttributesAs<ConvAttributes>();
   const TensorView& w = call.Input(GemmInput::kWeights);
   const TensorView& y = call.Output();
+  const int group = w.dims[1];  // several: each vector is spread channel by channel
   const bool compact =
-      IsDepthwiseConv(call) &&
-      cpu::f32::IsCompactDepthwise(w.dims + 2, attributes.strides, attributes.dilations);
+      (group > 1 || IsDepthwiseConv(call)) &&
+      cpu::f32::IsCompactDepthwise(w.dims + 2, attributes.strides, attributes.dilations, group);
   const int64_t tiles_per_row = CeilDiv<int64_t>(y.dims[3], cpu::f32::kMostDepthwisePixels);
   const auto items = static_cast<double>(int64_t{y.dims[0]} * y.dims[2] * tiles_per_row);
   const auto pixels = static_cast<double>(int64_t{y.dims[0]} * y.dims[2] * y.dims[3]);
@@ -42,11 +43,12 @@ void Depthwise(const Context& context) {
               : pixels * taps;
   CostTerms& terms = context.terms;
   if (!compact) terms.model += " any";
+  if (group > 1) terms.model += " groups";
   terms.Add("items", items);
   terms.Add("pointers", columns);
   terms.Add("item_vectors", items * vectors);
   terms.Add("column_vectors", columns * vectors);
-  terms.Add("product_vectors", pixels * taps * vectors);
+  terms.Add("product_vectors", pixels * taps * vectors * group);
   terms.Add("output_vectors", pixels * vectors);
   AddActivation(context, attributes.activation);
   AddActivationTraffic(context);

@@ -67,6 +67,15 @@ void AddConvNetworks(std::vector<SweepNetwork>& networks) {
           return builder.Conv(x, channels, kernel, stride, channels, builder.Pick({0, 1}) == 1);
         });
   }
+  for (const int size : {7, 14, 28, 56}) {
+    AddChain(fmt::format("groups {}", size), size, 10, networks,
+             [](SweepBuilder& builder, TensorId, int i) {
+               const int each = builder.Pick({2, 4, 4, 8, 16, 24, 32});
+               const int channels = each * builder.Pick({4, 6, 8});
+               const TensorId x = builder.Conv(builder.Root(), channels, 1, 1, 1, false);
+               return builder.Conv(x, channels, 3, i % 5 == 4 ? 2 : 1, channels / each, true);
+             });
+  }
   // All of it fits in the second cache, including weights.
   for (const int size : {8, 12, 16, 24, 32}) {
     for (const int kernel : {1, 3}) {

@@ -135,9 +135,17 @@ int FirstBandRows(const OpCall& conv) {
   return more < most ? static_cast<int>(more) + 1 : most;
 }
 
+int FewGroupChannels(const OpCall& conv) {
+  const int group = conv.AttributesAs<ConvAttributes>().group;
+  const TensorView& w = conv.Input(GemmInput::kWeights);
+  if (ChannelMultiplier(conv) > 0) return 1;
+  const bool known = group > 1 && (w.dims[1] == 2 || w.dims[1] == 4);
+  return known && w.dims[0] == group * w.dims[1] ? w.dims[1] : 0;
+}
+
 const char* DepthwiseSupports(const OpCall& call) {
   if (const char* reason = ConvRefusal(call)) return reason;
-  if (ChannelMultiplier(call) == 0) return "not depthwise";
+  if (ChannelMultiplier(call) == 0 && FewGroupChannels(call) == 0) return "not depthwise";
   if (ConvTaps(call) > kMostDepthwiseTaps)
     return "more taps than the vector kernel keeps pointers to";
   return nullptr;

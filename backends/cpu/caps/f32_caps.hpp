@@ -31,11 +31,12 @@ inline constexpr int kElementwiseTile = 2048;
 inline constexpr int kShortColumns = 64;
 
 /// Returns true for depthwise kernels (multiplier 1) whose loops load every input column once for
-/// all its outputs: square, without dilation, of 3, 5 or 7 columns. Outputs of different rows share
-/// nothing, so that these may have any stride.
+/// all its outputs: square, without dilation, of 2, 3, 5 or 7 columns. Outputs of different rows
+/// share nothing, so that these may have any stride. Groups of `group` channels have those of 3.
 [[nodiscard]] constexpr bool IsCompactDepthwise(const int* kernel, const int* strides,
-                                                const int* dilations) {
-  const bool known = kernel[1] == 3 || kernel[1] == 5 || (kernel[1] == 7 && strides[1] == 1);
+                                                const int* dilations, int group = 1) {
+  const bool steps_one = (kernel[1] == 2 || kernel[1] == 7) && strides[1] == 1;
+  const bool known = kernel[1] == 3 || (group == 1 && (kernel[1] == 5 || steps_one));
   return kernel[0] == kernel[1] && known && strides[1] <= 2 && dilations[0] == 1 &&
          dilations[1] == 1;
 }
@@ -53,7 +54,11 @@ inline constexpr int kShortColumns = 64;
 /// Returns what the outputs of a pixel take there, in products of full registers: fitted to 60
 /// shapes on Zen 4, AVX-512 and AVX2, whose sums and lanes take equally long.
 [[nodiscard]] int64_t NarrowConvProducts(const OpCall& call);
+/// Accepts one input channel for every output or several, and groups of few channels.
 [[nodiscard]] const char* DepthwiseSupports(const OpCall& call);
+/// Returns how many input channels each output reads where the kernel takes so many, else 0: those
+/// of a group of as many outputs.
+[[nodiscard]] int FewGroupChannels(const OpCall& conv);
 /// Accepts 3x3 with stride 1 where the time saved exceeds that of the transforms.
 [[nodiscard]] const char* WinogradSupports(const OpCall& call);
 /// Returns what it takes, in products of full registers. Each of 36 coefficients of a tile of 16

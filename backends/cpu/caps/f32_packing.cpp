@@ -88,7 +88,8 @@ size_t DepthwisePackedBytes(const OpCall& call) {
   const TensorView& w = call.Input(GemmInput::kWeights);
   const int64_t channels = RoundUp<int64_t>(w.dims[0], kChannelBlock);
   const bool in_place = IsPlain(call) && w.dims[0] % kFewestLanes == 0;
-  return static_cast<size_t>(kHeaderBytes + (in_place ? 0 : FloatBytes(channels * ConvTaps(call))) +
+  return static_cast<size_t>(kHeaderBytes +
+                             (in_place ? 0 : FloatBytes(channels * w.dims[1] * ConvTaps(call))) +
                              2 * FloatBytes(channels));
 }
 

@@ -1,4 +1,5 @@
-// Computes depthwise convolutions (one input channel for every output channel, or for several).
+// Computes depthwise convolutions (one input channel for every output channel, or for several), and
+// those of groups of a few channels, whose vectors are spread channel by channel.
 // Each item of work is a few adjacent pixels of one output row, with all channels.
 #include <cstddef>
 
@@ -27,7 +28,7 @@ struct DepthwiseWeights {
   const float* bias;
   int64_t block_step;  ///< see DepthwiseCall
   int64_t tap_step;
-  float* packed_weights;  ///< [channels / kChannelBlock][taps][kChannelBlock]
+  float* packed_weights;  ///< [channels / kChannelBlock][taps][group][kChannelBlock]
   float* packed_bias;
   float* zeros;
 };
@@ -39,6 +40,7 @@ struct Depthwise {
   Activation activation;
   Epilogue epilogue;
   int multiplier;  ///< outputs of each input channel
+  int group;       ///< inputs of each output channel
   int compact_kernel;
   int compact_stride;
   int tiles_per_row;
@@ -59,11 +61,17 @@ bool ReadsInPlace(const OpCall& op) {
   return w.dtype == DType::kF32 && w.dims[0] % kFewestLanes == 0 && HasOutputsLast(w);
 }
 
+/// Returns how many products each output is the sum of.
+size_t WeightRows(const ConvGeometry& g) {
+  return static_cast<size_t>(g.Taps()) * static_cast<size_t>(g.inputs / g.convolutions);
+}
+
 DepthwiseWeights* LayOut(BlockLayout& block, const ConvGeometry& geometry, bool in_place,
                          bool has_bias) {
   const auto channels = static_cast<size_t>(RoundUp(geometry.outputs, kChannelBlock));
   auto* packed = block.Take<DepthwiseWeights>(1);
-  auto* weights = block.Take<float>(in_place ? 0 : channels * static_cast<size_t>(geometry.Taps()));
+  const size_t products = WeightRows(geometry);
+  auto* weights = block.Take<float>(in_place ? 0 : channels * products);
   auto* bias = block.Take<float>(in_place && has_bias ? 0 : channels);
   auto* zeros = block.Take<float>(channels);
   if (packed == nullptr) return nullptr;
@@ -74,8 +82,9 @@ DepthwiseWeights* LayOut(BlockLayout& block, const ConvGeometry& geometry, bool 
 }
 
 /// Returns the kernel's size where the compact loops have it, else 0.
-int CompactKernel(const ConvGeometry& g, int multiplier) {
-  const bool compact = multiplier == 1 && IsCompactDepthwise(g.kernel, g.strides, g.dilations);
+int CompactKernel(const ConvGeometry& g, int multiplier, int group) {
+  const bool compact =
+      multiplier == 1 && IsCompactDepthwise(g.kernel, g.strides, g.dilations, group);
   return compact ? g.kernel[0] : 0;
 }
 
@@ -91,17 +100,22 @@ void Pack(const OpCall& op, const ConvGeometry& geometry, DepthwiseWeights& pack
   const portable::StoredWeights stored =
       portable::StoredWeightsOf(op, In::kWeights, In::kWeightsScale);
   const auto* bias = op.HasInput(In::kBias) ? op.Input(In::kBias).As<const float>() : nullptr;
-  const int taps = geometry.Taps();
+  const int group = geometry.inputs / geometry.convolutions;
+  const auto products = static_cast<int64_t>(WeightRows(geometry));
   packed.weights = packed.packed_weights;
   packed.bias = packed.packed_bias;
-  packed.block_step = int64_t{kChannelBlock} * taps;
+  packed.block_step = kChannelBlock * products;
   packed.tap_step = kChannelBlock;
   for (int c = 0; c < geometry.outputs; ++c) {
     const int in_block = c % kChannelBlock;
-    float* to = packed.packed_weights + int64_t{c - in_block} * taps + in_block;
+    float* to = packed.packed_weights + (c - in_block) * products + in_block;
     for (int64_t row = 0; row < geometry.kernel[0]; ++row) {
-      stored.Read(int64_t{c} * w.strides[0] + row * w.strides[2], w.strides[3], geometry.kernel[1],
-                  c, to + row * geometry.kernel[1] * kChannelBlock, kChannelBlock);
+      for (int64_t k = 0; k < group; ++k) {
+        stored.Read(c * w.strides[0] + k * w.strides[1] + row * w.strides[2], w.strides[3],
+                    geometry.kernel[1], c,
+                    to + (row * geometry.kernel[1] * group + k) * kChannelBlock,
+                    group * kChannelBlock);
+      }
     }
     if (bias != nullptr) packed.packed_bias[c] = bias[c];
   }
@@ -157,6 +171,7 @@ DepthwiseCall StartTiles(const Depthwise& state) {
   call.channels = g.outputs;
   call.taps = g.Taps();
   call.multiplier = state.multiplier;
+  call.group = state.group;
   call.compact_kernel = state.compact_kernel;
   call.compact_stride = state.compact_stride;
   call.low = state.epilogue.low;
@@ -260,8 +275,9 @@ Status DepthwiseRun(const KernelCall& call) {
   const ConvGeometry& g = state.geometry;
   state.activation = call.op.AttributesAs<ConvAttributes>().activation;
   state.epilogue = MakeEpilogue(state.activation);
-  state.multiplier = ChannelMultiplier(call.op);
-  state.compact_kernel = CompactKernel(g, state.multiplier);
+  state.group = FewGroupChannels(call.op);
+  state.multiplier = state.group > 1 ? 1 : ChannelMultiplier(call.op);
+  state.compact_kernel = CompactKernel(g, state.multiplier, state.group);
   state.compact_stride = static_cast<int>(g.strides[1]);
   state.tiles_per_row = (g.out_extent[1] + kMostDepthwisePixels - 1) / kMostDepthwisePixels;
   state.tile_pixels = g.out_extent[1] / state.tiles_per_row;

@@ -8,31 +8,54 @@
 
 namespace tenon::cpu::f32::TENON_F32_ISA {
 
+/// Returns the vector whose lanes are channel `kChannel` of their groups of `kGroup` lanes.
+template <int kCount, int kGroup, int kChannel, int... kIndex>
+[[gnu::always_inline]] static inline Vector<kCount> SpreadChannel(
+    Vector<kCount> x, std::integer_sequence<int, kIndex...>) {
+  return __builtin_shufflevector(x, x, (kIndex / kGroup * kGroup + kChannel)...);
+}
+
+/// Calls `use` with each channel of a group, and what SpreadChannel returns for it.
+template <int kCount, int kGroup, int kChannel = 0, typename Use>
+[[gnu::always_inline]] static inline void ForEachChannel(Vector<kCount> x, const Use& use) {
+  if constexpr (kGroup == 1) {
+    use(0, x);
+  } else if constexpr (kChannel < kGroup) {
+    use(kChannel,
+        SpreadChannel<kCount, kGroup, kChannel>(x, std::make_integer_sequence<int, kCount>()));
+    ForEachChannel<kCount, kGroup, kChannel + 1>(x, use);
+  }
+}
+
 /// Adds the products of one row of a square kernel without dilation: every input column is loaded
 /// once for all its pixels. `get` returns the vector of a column.
-template <int kKernel, int kStride, int kPixels, int kCount, typename Get>
+template <int kKernel, int kStride, int kGroup, int kPixels, int kCount, typename Get>
 [[gnu::always_inline]] static inline void SumRow(const float* weights, int64_t tap_step,
                                                  const Get& get, Vector<kCount>* sums) {
   constexpr int kColumns = (kPixels - 1) * kStride + kKernel;
-  Vector<kCount> w[kKernel];
+  Vector<kCount> w[kKernel * kGroup];
   TENON_UNROLL
-  for (int k = 0; k < kKernel; ++k) w[k] = Load<kCount>(weights + k * tap_step);
+  for (int k = 0; k < kKernel * kGroup; ++k) w[k] = Load<kCount>(weights + k * tap_step);
   TENON_UNROLL
   for (int column = 0; column < kColumns; ++column) {
     Vector<kCount> x = get(column);
     KeepInRegister(x);
-    TENON_UNROLL
-    for (int i = 0; i < kPixels; ++i) {
-      const int k = column - i * kStride;
-      if (k >= 0 && k < kKernel) sums[i] += x * w[k];
-    }
+    const auto add = [&](int channel, Vector<kCount> spread) __attribute__((always_inline)) {
+      TENON_UNROLL
+      for (int i = 0; i < kPixels; ++i) {
+        const int k = column - i * kStride;
+        if (k >= 0 && k < kKernel) sums[i] += spread * w[k * kGroup + channel];
+      }
+    };
+    ForEachChannel<kCount, kGroup>(x, add);
   }
 }
 
 /// Computes `kVectors` vectors of channels, of which the first begins at `channel`: one alone has
 /// too few sums in flight to hide the latency of a multiply-add. The columns lie anywhere, as at an
 /// image's border: too few of them for unrolled rows to be worth their size.
-template <int kKernel, int kStride, int kPixels, int kCount, int kVectors, typename LanesT>
+template <int kKernel, int kStride, int kGroup, int kPixels, int kCount, int kVectors,
+          typename LanesT>
 [[gnu::always_inline]] static inline void SumColumns(const DepthwiseCall& call, int channel,
                                                      const float* const* weights, LanesT lanes,
                                                      Vector<kCount> (*sums)[kPixels]) {
@@ -47,23 +70,24 @@ template <int kKernel, int kStride, int kPixels, int kCount, int kVectors, typen
       const auto get = [&](int column) __attribute__((always_inline)) {
         return lanes.Get(columns[column] + channel + v * kCount);
       };
-      SumRow<kKernel, kStride, kPixels, kCount>(OneAddress(weights[v] + tap), tap_step, get,
-                                                sums[v]);
+      SumRow<kKernel, kStride, kGroup, kPixels, kCount>(OneAddress(weights[v] + tap), tap_step, get,
+                                                        sums[v]);
     }
     columns += kColumns;
-    tap += kKernel * tap_step;
+    tap += kKernel * kGroup * tap_step;
   }
 }
 
 /// Does the same where columns have a constant distance. `x` is floats from the call's rows.
-template <int kKernel, int kStride, int kPixels, int kCount, int kVectors, typename LanesT>
+template <int kKernel, int kStride, int kGroup, int kPixels, int kCount, int kVectors,
+          typename LanesT>
 [[gnu::always_inline]] static inline void SumEven(const DepthwiseCall& call, int64_t x,
                                                   const float* const* weights, LanesT lanes,
                                                   Vector<kCount> (*sums)[kPixels]) {
   const int64_t x_step = call.x_step;
   const int64_t tap_step = call.tap_step;
   const float* const* row = call.rows + call.first_row;
-  int64_t tap = call.first_row * kKernel * tap_step;
+  int64_t tap = call.first_row * kKernel * kGroup * tap_step;
   TENON_NO_UNROLL
   for (int left = call.end_row - call.first_row; left > 0; --left) {
     const float* from = OneAddress(*row++ + x);
@@ -72,21 +96,29 @@ template <int kKernel, int kStride, int kPixels, int kCount, int kVectors, typen
       const auto get = [&](int column) __attribute__((always_inline)) {
         return lanes.Get(from + column * x_step + v * kCount);
       };
-      SumRow<kKernel, kStride, kPixels, kCount>(OneAddress(weights[v] + tap), tap_step, get,
-                                                sums[v]);
+      SumRow<kKernel, kStride, kGroup, kPixels, kCount>(OneAddress(weights[v] + tap), tap_step, get,
+                                                        sums[v]);
     }
-    tap += kKernel * tap_step;
+    tap += kKernel * kGroup * tap_step;
   }
 }
 
 /// `get` returns the vector of a pixel.
-template <int kPixels, int kCount, typename Get>
+template <int kGroup, int kPixels, int kCount, typename Get>
 [[gnu::always_inline]] static inline void SumTaps(const DepthwiseCall& call, const float* weights,
                                                   const Get& get, Vector<kCount>* sums) {
   for (int tap = 0; tap < call.taps; ++tap) {
-    const Vector<kCount> w = Load<kCount>(weights + tap * call.tap_step);
+    Vector<kCount> w[kGroup];
     TENON_UNROLL
-    for (int i = 0; i < kPixels; ++i) sums[i] += get(call.rows[tap * kPixels + i]) * w;
+    for (int k = 0; k < kGroup; ++k) w[k] = Load<kCount>(weights + k * call.tap_step);
+    weights += kGroup * call.tap_step;
+    TENON_UNROLL
+    for (int i = 0; i < kPixels; ++i) {
+      const auto add = [&](int channel, Vector<kCount> spread) __attribute__((always_inline)) {
+        sums[i] += spread * w[channel];
+      };
+      ForEachChannel<kCount, kGroup>(get(call.rows[tap * kPixels + i]), add);
+    }
   }
 }
 
@@ -110,7 +142,7 @@ template <int kPixels, int kCount, bool kPartial>
     const auto get = [&](const float* pixel) __attribute__((always_inline)) {
       return LoadPairs<kCount>(pixel + channel / 2, std::make_integer_sequence<int, kCount>());
     };
-    return SumTaps<kPixels, kCount>(call, weights, get, sums);
+    return SumTaps<1, kPixels, kCount>(call, weights, get, sums);
   }
   int from[kCount] = {};
   for (int i = 0; i < count; ++i) from[i] = (channel + i) / call.multiplier;
@@ -120,7 +152,7 @@ template <int kPixels, int kCount, bool kPartial>
     for (int i = 0; i < kCount; ++i) lanes[i] = pixel[from[i]];
     return Load<kCount>(lanes);
   };
-  SumTaps<kPixels, kCount>(call, weights, get, sums);
+  SumTaps<1, kPixels, kCount>(call, weights, get, sums);
 }
 
 /// kRepeatedTaps: of channels with several outputs each.
@@ -134,8 +166,8 @@ struct DepthwisePlace {
 };
 
 /// Computes `kVectors` vectors of channels.
-template <DepthwiseInput kInput, int kKernel, int kStride, int kPixels, int kCount, int kVectors,
-          bool kPartial>
+template <DepthwiseInput kInput, int kKernel, int kStride, int kGroup, int kPixels, int kCount,
+          int kVectors, bool kPartial>
 [[gnu::always_inline]] static inline void DepthwiseLanes(const DepthwiseCall& call,
                                                          const DepthwisePlace& place, int channel,
                                                          int count) {
@@ -159,16 +191,17 @@ template <DepthwiseInput kInput, int kKernel, int kStride, int kPixels, int kCou
       const auto get = [&](const float* pixel) __attribute__((always_inline)) {
         return lanes.Get(pixel + channel + v * kCount);
       };
-      SumTaps<kPixels, kCount>(call, weights[v], get, sums[v]);
+      SumTaps<kGroup, kPixels, kCount>(call, weights[v], get, sums[v]);
     }
   } else if constexpr (kInput == DepthwiseInput::kRepeatedTaps) {
     static_assert(kVectors == 1);
     SumRepeatedTaps<kPixels, kCount, kPartial>(call, channel, weights[0], count, sums[0]);
   } else if constexpr (kInput == DepthwiseInput::kEven) {
-    SumEven<kKernel, kStride, kPixels, kCount, kVectors>(call, place.x + channel, weights, lanes,
-                                                         sums);
+    SumEven<kKernel, kStride, kGroup, kPixels, kCount, kVectors>(call, place.x + channel, weights,
+                                                                 lanes, sums);
   } else {
-    SumColumns<kKernel, kStride, kPixels, kCount, kVectors>(call, channel, weights, lanes, sums);
+    SumColumns<kKernel, kStride, kGroup, kPixels, kCount, kVectors>(call, channel, weights, lanes,
+                                                                    sums);
   }
   if (call.residual != nullptr) {
     const float* residual = OneAddress(call.residual + place.residual + channel);
@@ -193,7 +226,7 @@ template <DepthwiseInput kInput, int kKernel, int kStride, int kPixels, int kCou
   }
 }
 
-template <DepthwiseInput kInput, int kKernel, int kStride, int kPixels>
+template <DepthwiseInput kInput, int kKernel, int kStride, int kGroup, int kPixels>
 static void Depthwise(const DepthwiseCall& call) {
   constexpr int kHalfLanes = kLanes > 8 ? 8 : 4;
   constexpr bool kIsCompact = kInput == DepthwiseInput::kColumns || kInput == DepthwiseInput::kEven;
@@ -202,27 +235,27 @@ static void Depthwise(const DepthwiseCall& call) {
   for (int left = call.repeats; left > 0; --left) {
     int channel = 0;
     for (; channel + kVectors * kLanes <= call.channels; channel += kVectors * kLanes) {
-      DepthwiseLanes<kInput, kKernel, kStride, kPixels, kLanes, kVectors, false>(call, place,
-                                                                                 channel, kLanes);
+      DepthwiseLanes<kInput, kKernel, kStride, kGroup, kPixels, kLanes, kVectors, false>(
+          call, place, channel, kLanes);
     }
     if constexpr (kVectors > 1) {
       if (channel + kLanes <= call.channels) {
-        DepthwiseLanes<kInput, kKernel, kStride, kPixels, kLanes, 1, false>(call, place, channel,
-                                                                            kLanes);
+        DepthwiseLanes<kInput, kKernel, kStride, kGroup, kPixels, kLanes, 1, false>(
+            call, place, channel, kLanes);
         channel += kLanes;
       }
     }
     if constexpr (kLanes > kHalfLanes) {
       if (channel + kHalfLanes <= call.channels) {
-        DepthwiseLanes<kInput, kKernel, kStride, kPixels, kHalfLanes, 1, false>(
+        DepthwiseLanes<kInput, kKernel, kStride, kGroup, kPixels, kHalfLanes, 1, false>(
             call, place, channel, kHalfLanes);
         channel += kHalfLanes;
       }
     }
     for (; channel < call.channels; channel += 4) {
       const int rest = call.channels - channel;
-      DepthwiseLanes<kInput, kKernel, kStride, kPixels, 4, 1, true>(call, place, channel,
-                                                                    rest < 4 ? rest : 4);
+      DepthwiseLanes<kInput, kKernel, kStride, kGroup, kPixels, 4, 1, true>(call, place, channel,
+                                                                            rest < 4 ? rest : 4);
     }
     place.x += kPixels * kStride * call.x_step;
     place.residual += kPixels * call.residual_step;
@@ -230,29 +263,42 @@ static void Depthwise(const DepthwiseCall& call) {
   }
 }
 
-template <DepthwiseInput kInput, int kKernel, int kStride>
+template <DepthwiseInput kInput, int kKernel, int kStride, int kGroup>
 static void DepthwiseOfPixels(const DepthwiseCall& call) {
   switch (call.pixels) {
     case 1:
-      return Depthwise<kInput, kKernel, kStride, 1>(call);
+      return Depthwise<kInput, kKernel, kStride, kGroup, 1>(call);
     case 2:
-      return Depthwise<kInput, kKernel, kStride, 2>(call);
+      return Depthwise<kInput, kKernel, kStride, kGroup, 2>(call);
     case 3:
-      return Depthwise<kInput, kKernel, kStride, 3>(call);
+      return Depthwise<kInput, kKernel, kStride, kGroup, 3>(call);
     default:
-      return Depthwise<kInput, kKernel, kStride, 4>(call);
+      return Depthwise<kInput, kKernel, kStride, kGroup, 4>(call);
   }
 }
 
-template <int kKernel, int kStride>
+template <int kKernel, int kStride, int kGroup = 1>
 static void CompactDepthwise(const DepthwiseCall& call) {
   if (call.x_step == 0) {
-    return DepthwiseOfPixels<DepthwiseInput::kColumns, kKernel, kStride>(call);
+    return DepthwiseOfPixels<DepthwiseInput::kColumns, kKernel, kStride, kGroup>(call);
   }
-  DepthwiseOfPixels<DepthwiseInput::kEven, kKernel, kStride>(call);
+  DepthwiseOfPixels<DepthwiseInput::kEven, kKernel, kStride, kGroup>(call);
+}
+
+/// Computes groups of several channels.
+template <int kGroup>
+static void RunGroups(const DepthwiseCall& call) {
+  if (call.compact_kernel == 3 && call.compact_stride == 1) {
+    return CompactDepthwise<3, 1, kGroup>(call);
+  }
+  if (call.compact_kernel == 3) return CompactDepthwise<3, 2, kGroup>(call);
+  DepthwiseOfPixels<DepthwiseInput::kTaps, 0, 1, kGroup>(call);
 }
 
 static void RunDepthwise(const DepthwiseCall& call) {
+  if (call.group == 2) return RunGroups<2>(call);
+  if (call.group == 4) return RunGroups<4>(call);
+  if (call.compact_kernel == 2) return CompactDepthwise<2, 1>(call);
   if (call.compact_kernel == 3) {
     if (call.compact_stride == 1) return CompactDepthwise<3, 1>(call);
     return CompactDepthwise<3, 2>(call);
@@ -262,8 +308,8 @@ static void RunDepthwise(const DepthwiseCall& call) {
     return CompactDepthwise<5, 2>(call);
   }
   if (call.compact_kernel == 7) return CompactDepthwise<7, 1>(call);
-  if (call.multiplier > 1) return DepthwiseOfPixels<DepthwiseInput::kRepeatedTaps, 0, 1>(call);
-  DepthwiseOfPixels<DepthwiseInput::kTaps, 0, 1>(call);
+  if (call.multiplier > 1) return DepthwiseOfPixels<DepthwiseInput::kRepeatedTaps, 0, 1, 1>(call);
+  DepthwiseOfPixels<DepthwiseInput::kTaps, 0, 1, 1>(call);
 }
 
 }  // namespace tenon::cpu::f32::TENON_F32_ISA

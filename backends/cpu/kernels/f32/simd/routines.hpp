@@ -59,7 +59,8 @@ struct TileCall {
 
 /// Computes `pixels` adjacent outputs of one row, every channel on its own, `repeats` times side by
 /// side. Weights and bias can be read up to the next multiple of 4 channels. The weight of channel
-/// c and tap t is weights[c / kChannelBlock * block_step + t * tap_step + c % kChannelBlock].
+/// c, tap t and input k of its group is weights[c / kChannelBlock * block_step + (t * group + k) *
+/// tap_step + c % kChannelBlock].
 struct DepthwiseCall {
   /// For compact kernels it is [kernel_h] rows of the input with columns `x_step` apart, of which
   /// those from `first_row` to before `end_row` are read, if x_step is not 0; if it is, there is
@@ -82,8 +83,9 @@ struct DepthwiseCall {
   int pixels;  ///< 1 to kMostDepthwisePixels
   int taps;
   int multiplier;      ///< output c reads channel c / multiplier; 1 for compact kernels
-  int compact_kernel;  ///< 3, 5 or 7 (square, dilation 1); 0 for any other kernel
-  int compact_stride;  ///< of columns, 1 or 2; 1 for 7
+  int group;           ///< 1, or 2 or 4: output c reads so many channels, those of its group
+  int compact_kernel;  ///< 2, 3, 5 or 7 (square, dilation 1), 3 for groups; 0 for any other kernel
+  int compact_stride;  ///< of columns, 1 or 2; 1 for 2 and 7
   float low;
   float high;
 };

@@ -199,6 +199,37 @@ TEST_CASE("Vector depthwise conv: channels with two to five outputs each") {
   });
 }
 
+TEST_CASE("Vector depthwise conv: groups of two and four channels") {
+  ForEachInstructionSet([] {
+    Generator random(24);
+    for (int i = 0; i < 160; ++i) {
+      const int32_t each = i % 2 == 0 ? 2 : 4;
+      const int32_t group = Pick(random, 2, 24);
+      ConvCase c = RandomCase(group * each, group * each, group, 5, random);
+      if (i % 4 > 1) {  // the loops of 3x3 without dilation
+        c.w[2] = c.w[3] = 3;
+        for (int axis = 0; axis < 2; ++axis) {
+          c.attributes.dilations[axis] = 1;
+          c.x[2 + static_cast<size_t>(axis)] += 3;
+        }
+        c.attributes.strides[1] = Pick(random, 1, 2);
+      }
+      CheckAgreement(c, RandomOptions(kDepthwise, random), kTolerance, random);
+    }
+  });
+}
+
+TEST_CASE("Vector depthwise conv: groups of others are refused") {
+  for (const int32_t each : {3, 8}) {
+    Generator random(25);
+    OpFixture op(FindKernel(kDepthwise));
+    op.AddInput(Random({1, 4 * each, 6, 6}, Layout::kChannelsLast, random));
+    op.AddInput(Random({4 * each, each, 3, 3}, Layout::kRowMajor, random), kConstant);
+    op.AddOutput(Tensor(DType::kF32, {1, 4 * each, 6, 6}, Layout::kChannelsLast));
+    CHECK(op.Check(Conv(4, 1, 1)).code() == StatusCode::kUnsupported);
+  }
+}
+
 TEST_CASE("Vector depthwise conv: kernels of up to 31x31, most of it padding or none") {
   ForEachInstructionSet([] {
     Generator random(23);
@@ -213,10 +244,10 @@ TEST_CASE("Vector depthwise conv: kernels of up to 31x31, most of it padding or 
   });
 }
 
-TEST_CASE("Vector depthwise conv: 3x3, 5x5 and 7x7, columns of stride 1 and 2, any width") {
+TEST_CASE("Vector depthwise conv: 2x2 to 7x7, columns of stride 1 and 2, any width") {
   ForEachInstructionSet([] {
     Generator random(8);
-    for (const int32_t kernel : {3, 5, 7}) {
+    for (const int32_t kernel : {2, 3, 5, 7}) {
       for (const int32_t stride : {1, 2}) {
         for (int32_t width = kernel; width <= 20; ++width) {
           const int32_t channels = Pick(random, 2, 50);
