@@ -186,13 +186,17 @@ class Inspector {
                                 : program_.arena(storage.index).space);
   }
 
+  [[nodiscard]] static int64_t BytesOf(const TensorInfo& tensor) {
+    int64_t bytes = DTypeBytes(tensor.dtype);
+    for (const int32_t dim : tensor.dims) bytes *= dim;
+    return bytes;
+  }
+
   [[nodiscard]] Json TensorJson(size_t index) const {
     const TensorInfo tensor = program_.tensor(index);
     const StorageInfo storage = program_.storage(tensor.storage);
     const bool constant = storage.home == StorageHome::kSection;
     const bool in_device = storage.home == StorageHome::kDevice;
-    int64_t bytes = DTypeBytes(tensor.dtype);
-    for (const int32_t dim : tensor.dims) bytes *= dim;
     Json json;
     json["name"] = tensor.name;
     json["dtype"] = DTypeName(tensor.dtype);
@@ -204,7 +208,7 @@ class Inspector {
     if (!constant && !in_device) json["arena"] = storage.index;
     json["storage"] = tensor.storage;
     json["offset"] = storage.offset + tensor.offset;
-    json["bytes"] = bytes;
+    json["bytes"] = BytesOf(tensor);
     json["first_step"] = lifetimes_[tensor.storage].first;
     json["last_step"] = lifetimes_[tensor.storage].last;
     return json;
@@ -245,7 +249,7 @@ class Inspector {
       json["outputs"] = Names(op.outputs);
       if (op.in_place >= 0) json["in_place"] = op.in_place;
       if (op.workspace >= 0) {
-        json["workspace_bytes"] = program_.tensor(static_cast<size_t>(op.workspace)).dims[0];
+        json["workspace_bytes"] = BytesOf(program_.tensor(static_cast<size_t>(op.workspace)));
       }
       if (bound_) AddInstructions(bound_->ops[i], json);
       ops.push_back(std::move(json));
@@ -348,6 +352,22 @@ std::string Shape(const Json& shape) {
   return text;
 }
 
+/// The record as JSON; null where the plan has none.
+Result<Json> ParseDecisions(const std::string& text) {
+  if (text.empty()) return Json(nullptr);
+  // What this version writes is less deep. The text of JSON grows with the square of its depth.
+  constexpr int kMostDepth = 64;
+  bool is_deep = false;
+  const Json::parser_callback_t is_kept = [&](int depth, Json::parse_event_t, Json&) {
+    is_deep |= depth > kMostDepth;
+    return depth <= kMostDepth;
+  };
+  Json json = Json::parse(text, is_kept, false);
+  if (json.is_discarded() || is_deep)
+    return InputError("the plan's record of decisions is damaged");
+  return json;
+}
+
 }  // namespace
 
 Result<Json> InspectPlan(const std::vector<uint8_t>& file) {
@@ -365,9 +385,7 @@ Result<Json> InspectPlan(const std::vector<uint8_t>& file) {
   Json json = Inspector(*plan, 0).Run();
   TENON_ASSIGN_OR_RETURN(const std::string decisions, ReadDecisions(*plan));
   json["decisions_bytes"] = decisions.size();
-  json["decisions"] = decisions.empty() ? Json(nullptr) : Json::parse(decisions, nullptr, false);
-  if (json["decisions"].is_discarded())
-    return InputError("the plan's record of decisions is damaged");
+  TENON_ASSIGN_OR_RETURN(json["decisions"], ParseDecisions(decisions));
   return json;
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "sdk/tools/plan_json.hpp"
+
 namespace tenon::tool {
 namespace {
 
@@ -76,28 +78,30 @@ void AddPlace(const Json& plan, size_t index, Lines& lines) {
 
 void AddTime(const Json& decisions, const PredictedTime& time, Lines& lines) {
   if (!time.is_known) return;
-  const double all = decisions["predicted"]["latency_ms"].get<double>();
-  lines.push_back(fmt::format(
-      "predicted: starts at {:.4f} ms, takes {:.4f} ms; the whole {:.4f} ms, {}", time.start_ms,
-      time.ms, all,
-      decisions["time"]["costs"] == "measured" ? "by measured costs" : "by the board's figures"));
+  const double all = decisions.at("predicted").at("latency_ms").get<double>();
+  lines.push_back(
+      fmt::format("predicted: starts at {:.4f} ms, takes {:.4f} ms; the whole {:.4f} ms, {}",
+                  time.start_ms, time.ms, all,
+                  decisions.at("time").at("costs") == "measured" ? "by measured costs"
+                                                                 : "by the board's figures"));
 }
 
 std::string Candidate(const Json& candidate) {
-  std::string text = Text(candidate["backend"]);
-  if (!candidate["kernel"].is_null()) text += ", " + Text(candidate["kernel"]);
-  if (!candidate["priority"].is_null()) text += ", priority " + candidate["priority"].dump();
-  if (!candidate["ms"].is_null()) text += fmt::format(", {:.4f} ms", candidate["ms"].get<double>());
-  const std::string reason = Text(candidate["reason"]);
+  std::string text = Text(candidate.at("backend"));
+  if (!candidate.at("kernel").is_null()) text += ", " + Text(candidate.at("kernel"));
+  if (!candidate.at("priority").is_null()) text += ", priority " + candidate.at("priority").dump();
+  if (!candidate.at("ms").is_null())
+    text += fmt::format(", {:.4f} ms", candidate.at("ms").get<double>());
+  const std::string reason = Text(candidate.at("reason"));
   return text + (reason.empty() ? ": chosen" : ": " + reason);
 }
 
 void AddMapping(const Json& decisions, const std::string& name, Lines& lines) {
   bool found = false;
-  for (const Json& mapped : decisions["mapping"]) {
-    if (!IsAbout(Text(mapped["op"]), name) || found) continue;
+  for (const Json& mapped : decisions.at("mapping")) {
+    if (!IsAbout(Text(mapped.at("op")), name) || found) continue;
     found = true;
-    for (const Json& candidate : mapped["candidates"]) {
+    for (const Json& candidate : mapped.at("candidates")) {
       lines.push_back("candidate " + Candidate(candidate));
     }
   }
@@ -105,18 +109,18 @@ void AddMapping(const Json& decisions, const std::string& name, Lines& lines) {
 }
 
 void AddSplits(const Json& decisions, const std::string& name, Lines& lines) {
-  for (const Json& split : decisions["splits"]) {
+  for (const Json& split : decisions.at("splits")) {
     const bool is_chain = split.contains("last_op");
-    const bool is_in =
-        IsAbout(Text(split["op"]), name) || (is_chain && IsAbout(Text(split["last_op"]), name));
+    const bool is_in = IsAbout(Text(split.at("op")), name) ||
+                       (is_chain && IsAbout(Text(split.at("last_op")), name));
     if (!is_in) continue;
     const std::string what =
-        is_chain ? fmt::format("chain {} to {}", Text(split["op"]), Text(split["last_op"]))
-                 : Text(split["op"]);
+        is_chain ? fmt::format("chain {} to {}", Text(split.at("op")), Text(split.at("last_op")))
+                 : Text(split.at("op"));
     lines.push_back(fmt::format("split: {} along {} into {} parts, {} bytes before, {} after: {}",
-                                what, Text(split["dimension"]), split["parts"].dump(),
-                                split["bytes_before"].dump(), split["bytes_after"].dump(),
-                                Text(split["reason"])));
+                                what, Text(split.at("dimension")), split.at("parts").dump(),
+                                split.at("bytes_before").dump(), split.at("bytes_after").dump(),
+                                Text(split.at("reason"))));
   }
 }
 
@@ -132,24 +136,24 @@ std::string Joined(const Json& names) {
 }
 
 void AddGroups(const Json& decisions, const std::string& name, Lines& lines) {
-  for (const Json& group : decisions["branches"]["groups"]) {
-    if (!Contains(group["ops"], name)) continue;
+  for (const Json& group : decisions.at("branches").at("groups")) {
+    if (!Contains(group.at("ops"), name)) continue;
     lines.push_back(fmt::format("group: starts together with {}: {:.1f} us instead of {:.1f} us",
-                                Joined(group["ops"]), group["us"].get<double>(),
-                                group["alone_us"].get<double>()));
+                                Joined(group.at("ops")), group.at("us").get<double>(),
+                                group.at("alone_us").get<double>()));
   }
-  for (const Json& refusal : decisions["branches"]["refusals"]) {
-    if (!Contains(refusal["ops"], name)) continue;
+  for (const Json& refusal : decisions.at("branches").at("refusals")) {
+    if (!Contains(refusal.at("ops"), name)) continue;
     lines.push_back(
-        fmt::format("no group with {}: {}", Joined(refusal["ops"]), Text(refusal["reason"])));
+        fmt::format("no group with {}: {}", Joined(refusal.at("ops")), Text(refusal.at("reason"))));
   }
 }
 
 void AddOrder(const Json& decisions, Lines& lines) {
-  const Json& order = decisions["order"];
-  std::string text = fmt::format("order: {}, {} the model's own", Text(order["mode"]),
-                                 order["changed"] == true ? "another than" : "as");
-  if (order["exact"] == true) text += ", proved to be the best";
+  const Json& order = decisions.at("order");
+  std::string text = fmt::format("order: {}, {} the model's own", Text(order.at("mode")),
+                                 order.at("changed") == true ? "another than" : "as");
+  if (order.at("exact") == true) text += ", proved to be the best";
   lines.push_back(text);
 }
 
@@ -162,11 +166,11 @@ void AddInstructions(const Json& op, Lines& lines) {
 }
 
 void AddPasses(const Json& decisions, const std::string& name, Lines& lines) {
-  for (const Json& pass : decisions["passes"]) {
-    for (const Json& entry : pass["declined"]) {
-      if (Text(entry["op"]) != name) continue;
+  for (const Json& pass : decisions.at("passes")) {
+    for (const Json& entry : pass.at("declined")) {
+      if (Text(entry.at("op")) != name) continue;
       lines.push_back(
-          fmt::format("pass {} left it: {}", Text(pass["name"]), Text(entry["reason"])));
+          fmt::format("pass {} left it: {}", Text(pass.at("name")), Text(entry.at("reason"))));
     }
   }
 }
@@ -185,12 +189,16 @@ std::vector<std::string> ReasonsOf(const Json& plan, size_t op,
     return lines;
   }
   const std::string name = Text(plan["ops"][op]["name"]);
-  AddTime(decisions, times[op], lines);
-  AddMapping(decisions, name, lines);
-  AddSplits(decisions, name, lines);
-  AddGroups(decisions, name, lines);
-  AddOrder(decisions, lines);
-  AddPasses(decisions, name, lines);
+  try {
+    AddTime(decisions, times[op], lines);
+    AddMapping(decisions, name, lines);
+    AddSplits(decisions, name, lines);
+    AddGroups(decisions, name, lines);
+    AddOrder(decisions, lines);
+    AddPasses(decisions, name, lines);
+  } catch (const Json::exception&) {
+    FailDecisions();
+  }
   return lines;
 }
 

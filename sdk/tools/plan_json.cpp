@@ -12,4 +12,8 @@ nlohmann::ordered_json ReadPlanJson(const std::string& path) {
   return nlohmann::ordered_json::parse(inspection->json);
 }
 
+void FailDecisions() {
+  Fail(kInputRefused, "the plan's record of decisions is damaged, or of another version of tenon");
+}
+
 }  // namespace tenon::tool

@@ -10,4 +10,7 @@ namespace tenon::tool {
 /// Failure if the file is no plan.
 [[nodiscard]] nlohmann::ordered_json ReadPlanJson(const std::string& path);
 
+/// Throws Failure: `decisions` are JSON, but not what this version writes.
+[[noreturn]] void FailDecisions();
+
 }  // namespace tenon::tool

@@ -9,10 +9,14 @@ using Json = nlohmann::ordered_json;
 
 std::vector<std::optional<double>> PredictedOps(const Json& plan) {
   std::vector<std::optional<double>> times(plan["ops"].size());
-  if (plan["decisions"].is_null()) return times;
-  const Json recorded = plan["decisions"]["time"].value("op_ms", Json::array());
-  if (recorded.size() != times.size()) return times;  // a plan of an older converter
-  for (size_t i = 0; i < times.size(); ++i) times[i] = recorded[i].get<double>();
+  const Json& decisions = plan["decisions"];
+  if (!decisions.is_object()) return times;
+  const Json recorded = decisions.value(Json::json_pointer("/time/op_ms"), Json());
+  // Plans of older converters have none.
+  if (!recorded.is_array() || recorded.size() != times.size()) return times;
+  for (size_t i = 0; i < times.size(); ++i) {
+    if (recorded[i].is_number()) times[i] = recorded[i].get<double>();
+  }
   return times;
 }
 

@@ -50,21 +50,27 @@ std::vector<TraceEvent> PredictedEvents(const Json& plan) {
   return events;
 }
 
+// Ordered JSON copies members while it is read, as deep as they go, which a file may make too deep
+// for the stack: a trace is read as the other kind, and nothing but numbers are copied.
+using Trace = nlohmann::json;
+
+double NumberOf(const Trace& event, const char* key) { return event.at(key).get<double>(); }
+
 /// The bars of the page's timeline, of a trace: {track, op, us, start_us}.
-Json BarsOf(const Json& trace, size_t ops) {
-  std::map<Json, std::string> names;
+Json BarsOf(const Trace& trace, size_t ops) {
+  std::map<double, std::string> names;
   Json bars = Json::array();
-  for (const Json& event : trace.at("traceEvents")) {
+  for (const Trace& event : trace.at("traceEvents")) {
     if (event.at("ph") == "M" && event.at("name") == "thread_name") {
-      names[event.at("tid")] = event.at("args").at("name").get<std::string>();
+      names[NumberOf(event, "tid")] = event.at("args").at("name").get<std::string>();
     }
     if (event.at("ph") != "X") continue;
     const size_t op = std::stoul(event.at("args").at("op").get<std::string>());
     if (op >= ops) Fail(kInputRefused, "the trace is of another plan: it has an op {}", op);
-    bars.push_back({{"track", names.at(event.at("tid"))},
+    bars.push_back({{"track", names.at(NumberOf(event, "tid"))},
                     {"op", op},
-                    {"start", event.at("ts")},
-                    {"us", event.at("dur")}});
+                    {"start", NumberOf(event, "ts")},
+                    {"us", NumberOf(event, "dur")}});
   }
   return bars;
 }
@@ -72,7 +78,7 @@ Json BarsOf(const Json& trace, size_t ops) {
 Json MeasuredBars(const std::string& file, size_t ops) {
   const std::vector<uint8_t> bytes = ReadFile(file);
   try {
-    return BarsOf(Json::parse(bytes.begin(), bytes.end()), ops);
+    return BarsOf(Trace::parse(bytes.begin(), bytes.end()), ops);
   } catch (const std::exception&) {  // JSON's, and numbers that are none
     Fail(kInputRefused, "{}: not a trace of 'tenon run' or 'tenon bench'", file);
   }
@@ -82,26 +88,19 @@ Json MeasuredBars(const std::string& file, size_t ops) {
 Json Alternatives(const Json& decisions) {
   Json list = Json::array();
   if (decisions.is_null()) return list;
-  const auto add = [&](const char* what, const Json& value, const char* unit) {
+  const auto add = [&](const char* what, const char* place, const char* unit) {
+    const Json value = decisions.value(Json::json_pointer(place), Json());
     if (value.is_number()) list.push_back({{"what", what}, {"value", value}, {"unit", unit}});
   };
-  const Json& time = decisions["time"];
-  add("the model's own order", time["source_order_ms"], "ms");
-  add("no order takes less than", time["lower_bound_ms"], "ms");
-  if (decisions["order"].contains("ms")) {
-    add("the best random order", decisions["order"]["ms"]["random"], "ms");
-    add("list scheduling", decisions["order"]["ms"]["list"], "ms");
-  }
-  if (!decisions["segments"].is_null()) {
-    add("one start per op", decisions["segments"]["one_start_per_op_ms"], "ms");
-  }
-  if (!decisions["optimal_mapping"].is_null()) {
-    add("mapping by the priority table", decisions["optimal_mapping"]["table_ms"], "ms");
-  }
-  const Json& memory = decisions["memory"];
-  add("arena in the model's own order", memory["source_order_bytes"], "bytes");
-  add("arena without splits", memory["unsplit_bytes"], "bytes");
-  add("no placement takes less than", memory["lower_bound"], "bytes");
+  add("the model's own order", "/time/source_order_ms", "ms");
+  add("no order takes less than", "/time/lower_bound_ms", "ms");
+  add("the best random order", "/order/ms/random", "ms");
+  add("list scheduling", "/order/ms/list", "ms");
+  add("one start per op", "/segments/one_start_per_op_ms", "ms");
+  add("mapping by the priority table", "/optimal_mapping/table_ms", "ms");
+  add("arena in the model's own order", "/memory/source_order_bytes", "bytes");
+  add("arena without splits", "/memory/unsplit_bytes", "bytes");
+  add("no placement takes less than", "/memory/lower_bound", "bytes");
   return list;
 }
 
@@ -127,7 +126,8 @@ Json PageData(const Json& plan, const std::string& name, const std::string& meas
   }
   data["measured"] = measured.empty() ? Json::array() : MeasuredBars(measured, plan["ops"].size());
   const Json& decisions = plan["decisions"];
-  data["figures"] = decisions.is_null() ? Json(nullptr) : decisions["predicted"];
+  if (!decisions.is_null() && !decisions.is_object()) FailDecisions();
+  data["figures"] = decisions.is_null() ? Json(nullptr) : decisions.value("predicted", Json());
   data["alternatives"] = Alternatives(decisions);
   return data;
 }

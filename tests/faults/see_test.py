@@ -3,6 +3,7 @@ import json
 import random
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import unittest
@@ -31,6 +32,21 @@ def layers(weights):
 def good_weights():
     source = random.Random(7)
     return [[abs(v) for v in values(source, 16)] for _ in range(LAYERS)]
+
+
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def with_record(plan, text):
+    """The plan with another record of decisions (converter/emit/decisions_record.hpp)."""
+    data = text.encode()
+    return plan[:plan.rindex(b"TNDC")] + b"TNDC" + struct.pack("<IQ", crc32c(data), len(data)) + data
 
 
 class See(cli_test.CliTest):
@@ -83,6 +99,30 @@ class Explain(See):
         self.assertIn("record of decisions is damaged", self.fails(3, "explain", "damaged.tenon", "0"))
         self.done("run", "damaged.tenon", "--zeros")
 
+    def other_record(self, text):
+        self.write("other.tenon", with_record((self.folder / "net.tenon").read_bytes(), text))
+
+    def test_records_of_other_forms_are_told_of_or_read_as_far_as_they_go(self):
+        recorded = self.plan["decisions"]
+        forms = [{}, [], 1, "text"]
+        for key in recorded:
+            forms += [{k: v for k, v in recorded.items() if k != key}, {**recorded, key: 1}]
+        forms.append({**recorded, "time": {**recorded["time"], "op_ms": ["1"] * len(self.plan["ops"])}})
+        told = "record of decisions is damaged, or of another version"
+        for form in forms:
+            self.other_record(json.dumps(form))
+            for command in [("explain", "other.tenon", "layer_0"), ("report", "other.tenon", "-o", "r.html")]:
+                done = self.tenon(*command)
+                self.assertIn(done.returncode, (0, 3), (command[0], json.dumps(form)[:100], done.stderr))
+                self.assertEqual(told in done.stderr.decode(), done.returncode == 3)
+        self.other_record("{}")
+        self.assertIn(told, self.fails(3, "explain", "other.tenon", "layer_0"))
+
+    def test_a_record_of_great_depth_is_refused(self):
+        self.other_record("[" * 5000 + "]" * 5000)
+        for command in [("explain", "other.tenon", "0"), ("inspect", "other.tenon", "--json")]:
+            self.assertIn("record of decisions is damaged", self.fails(3, *command))
+
 
 class Report(See):
     def test_the_predicted_trace_has_the_tracks_and_ops_of_the_measured_one(self):
@@ -115,7 +155,11 @@ class Report(See):
         data = json.loads(re.search(r'id="data">(.*?)</script>', self.page("--measured", "m.json"), re.S).group(1))
         self.assertEqual([bar["op"] for bar in data["measured"]], list(range(len(self.plan["ops"]))))
         self.write("other.json", b"{}")
-        for name in ["other.json", "x.npy", "missing"]:
+        text = (self.folder / "m.json").read_text()
+        deep = re.sub(r'"ts":[^,]*', '"ts":' + "[" * 100000 + "]" * 100000, text, count=1)
+        self.assertNotEqual(deep, text)
+        self.write("deep.json", deep.encode())
+        for name in ["other.json", "deep.json", "x.npy", "missing"]:
             self.fails(3, "report", "net.tenon", "-o", "no.html", "--measured", name)
         self.fails(2, "report", "net.tenon")
 
