@@ -4,8 +4,10 @@
 #include <cmath>
 #include <string_view>
 
+#include "backends/cpu/caps/cpu_caps.hpp"
 #include "converter/cost/instruction_terms.hpp"
 #include "runtime/base/span.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -74,7 +76,8 @@ KernelCallFacts FactsOf(const ProgramView& program, const OpInfo& op) {
   KernelCallFacts facts;
   if (op.workspace >= 0) {
     const TensorInfo workspace = program.tensor(static_cast<size_t>(op.workspace));
-    facts.workspace_bytes = static_cast<size_t>(workspace.dims[0]);
+    facts.workspace_bytes = 1;
+    for (const int32_t dim : workspace.dims) facts.workspace_bytes *= static_cast<size_t>(dim);
   }
   const auto is_aligned = [&](int32_t id) {
     if (id < 0) return true;
@@ -84,6 +87,26 @@ KernelCallFacts FactsOf(const ProgramView& program, const OpInfo& op) {
   facts.has_aligned_words =
       op.inputs.size() > 0 && is_aligned(op.inputs[0]) && is_aligned(op.outputs[0]);
   return facts;
+}
+
+/// Whether the kernel would run the op. A plan from elsewhere may name any kernel for any op with
+/// any attributes and workspace: what is counted of those would not end, or read what is not there.
+bool Runs(const ProfileOperands& operands, const KernelCallFacts& facts) {
+  constexpr int64_t kMostElements = int64_t{1} << 26;  // more than a microcontroller holds
+  const cpu::KernelCaps* const caps = cpu::CapsNamed(operands.kernel().c_str());
+  if (caps == nullptr || caps->kind != operands.kind()) return false;
+  const OpCall& call = operands.call();
+  if (!CheckOpCall(GetOpRow(operands.kind()), call).ok()) return false;
+  const int64_t elements = call.Output().Elements();
+  if (elements == 0) return true;
+  if (elements > kMostElements || caps->supports(call) != nullptr) return false;
+  size_t least = 0;
+  if (caps->least_workspace_bytes != nullptr) {
+    least = caps->least_workspace_bytes(call);
+  } else if (caps->workspace_bytes != nullptr) {
+    least = caps->workspace_bytes(call, 1);
+  }
+  return facts.workspace_bytes >= least;
 }
 
 /// What keeping the states takes after a run: MoveBytes (runtime/engine/plan_memory.hpp) copies
@@ -118,7 +141,8 @@ std::optional<InstructionBound> BoundInstructions(const PlanView& plan,
   for (size_t i = 0; i < program.op_count(); ++i) {
     const ProfileOperands operands(plan, program, i);
     InstructionBound::Op& op = bound.ops.emplace_back();
-    op.terms = InstructionTerms(operands, FactsOf(program, program.op(i)));
+    const KernelCallFacts facts = FactsOf(program, program.op(i));
+    if (Runs(operands, facts)) op.terms = InstructionTerms(operands, facts);
     if (op.terms) op.most = MostOf(table, *op.terms);
     if (!op.most) {
       bound.most.reset();

@@ -18,7 +18,7 @@ namespace tenon::converter {
 
 struct InstructionBound {
   struct Op {
-    std::optional<CostTerms> terms;  ///< none: the kernel is not known
+    std::optional<CostTerms> terms;  ///< none: the kernel is not known, or does not run the op
     std::optional<int64_t> most;     ///< none: the table does not have all terms
   };
   std::vector<Op> ops;
