@@ -229,8 +229,10 @@ template <DepthwiseInput kInput, int kKernel, int kStride, int kGroup, int kPixe
 template <DepthwiseInput kInput, int kKernel, int kStride, int kGroup, int kPixels>
 static void Depthwise(const DepthwiseCall& call) {
   constexpr int kHalfLanes = kLanes > 8 ? 8 : 4;
-  constexpr bool kIsCompact = kInput == DepthwiseInput::kColumns || kInput == DepthwiseInput::kEven;
-  constexpr int kVectors = kIsCompact ? 2 : 1;
+  // Borders of groups are not worth the size.
+  constexpr bool kTakesTwo =
+      kInput == DepthwiseInput::kEven || (kInput == DepthwiseInput::kColumns && kGroup == 1);
+  constexpr int kVectors = kTakesTwo ? 2 : 1;
   DepthwisePlace place = {0, 0, 0};
   for (int left = call.repeats; left > 0; --left) {
     int channel = 0;
@@ -288,10 +290,7 @@ static void CompactDepthwise(const DepthwiseCall& call) {
 /// Computes groups of several channels.
 template <int kGroup>
 static void RunGroups(const DepthwiseCall& call) {
-  if (call.compact_kernel == 3 && call.compact_stride == 1) {
-    return CompactDepthwise<3, 1, kGroup>(call);
-  }
-  if (call.compact_kernel == 3) return CompactDepthwise<3, 2, kGroup>(call);
+  if (call.compact_kernel == 3) return CompactDepthwise<3, 1, kGroup>(call);
   DepthwiseOfPixels<DepthwiseInput::kTaps, 0, 1, kGroup>(call);
 }
 

@@ -85,7 +85,7 @@ struct DepthwiseCall {
   int multiplier;      ///< output c reads channel c / multiplier; 1 for compact kernels
   int group;           ///< 1, or 2 or 4: output c reads so many channels, those of its group
   int compact_kernel;  ///< 2, 3, 5 or 7 (square, dilation 1), 3 for groups; 0 for any other kernel
-  int compact_stride;  ///< of columns, 1 or 2; 1 for 2 and 7
+  int compact_stride;  ///< of columns, 1 or 2; 1 for 2, for 7 and for groups
   float low;
   float high;
 };
