@@ -44,6 +44,8 @@ const std::vector<ListedPass>& ListOfPasses() {
 
       {kIntoWeights, kFusing, "fuse-layer-norm", FuseLayerNorm,
        "before its parts are taken for ops that compute with integers one by one"},
+      {kIntoWeights, kFusing, "fuse-channel-norm", FuseChannelNorm,
+       "as fuse-layer-norm, and of what that leaves", kForTime},
       {kIntoWeights, kAlways, "fold-pad", FoldPad,
        "a batch norm behind the convolution must meet it"},
       {kIntoWeights, kFusing, "functions-before-moves", FunctionsBeforeMoves,
@@ -58,6 +60,8 @@ const std::vector<ListedPass>& ListOfPasses() {
       {kFuse, kFusing, "fuse-layer-norm", FuseLayerNorm,
        "before quantize ops are fused with what makes their input, its root becomes the activation"
        " of a sum, and its scale part of a product"},
+      {kFuse, kFusing, "fuse-channel-norm", FuseChannelNorm,
+       "as fuse-layer-norm, and of what that leaves", kForTime},
       {kFuse, kFusing, "functions-before-moves", FunctionsBeforeMoves,
        "batch norms and activations behind transposed convolutions must meet them"},
       {kFuse, kFusing, "simplify", Simplify, "moves meet that functions stood between"},

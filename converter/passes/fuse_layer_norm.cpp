@@ -362,23 +362,37 @@ Status Replace(Graph& graph, const Match& match) {
   return {};
 }
 
-}  // namespace
-
-Status FuseLayerNorm(Graph& graph, PassContext& context) {
+template <typename MatchOp>
+Status FuseMatches(Graph& graph, PassContext& context, const MatchOp& match_op) {
   const std::vector<OpId> order = graph.OpOrder();
   for (const OpId id : order) {
     if (!graph.IsOp(id) || graph.op(id).kind != OpKind::kBinary) continue;
-    std::optional<Match> match = MatchFactored(graph, id);
-    if (!match) {
-      match = MatchQuotient(graph, id, kLast);
-      if (!match) match = MatchQuotient(graph, id, kChannels);
-      if (match) TakeScaleAndBias(graph, *match);
-    }
+    const std::optional<Match> match = match_op(id);
     if (!match) continue;
     TENON_RETURN_IF_ERROR(Replace(graph, *match));
     ++context.report.changed;
   }
   return {};
+}
+
+}  // namespace
+
+Status FuseLayerNorm(Graph& graph, PassContext& context) {
+  return FuseMatches(graph, context, [&](OpId id) {
+    std::optional<Match> match = MatchFactored(graph, id);
+    if (match) return match;
+    match = MatchQuotient(graph, id, kLast);
+    if (match) TakeScaleAndBias(graph, *match);
+    return match;
+  });
+}
+
+Status FuseChannelNorm(Graph& graph, PassContext& context) {
+  return FuseMatches(graph, context, [&](OpId id) {
+    std::optional<Match> match = MatchQuotient(graph, id, kChannels);
+    if (match) TakeScaleAndBias(graph, *match);
+    return match;
+  });
 }
 
 }  // namespace tenon::converter

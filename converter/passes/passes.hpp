@@ -123,6 +123,12 @@ namespace tenon::converter {
 // Numerics:   sums in another order.
 [[nodiscard]] Status FuseLayerNorm(Graph& graph, PassContext& context);
 
+// Does the same along the channels of images, between transposes that put these last and back.
+// Requires:   as FuseLayerNorm; the form with a quotient, or with a product by a reciprocal.
+// Guarantees: no such group is left. Inner results that others read are still computed.
+// Numerics:   sums in another order.
+[[nodiscard]] Status FuseChannelNorm(Graph& graph, PassContext& context);
+
 // Makes one op of softmax(scale * q k + mask) v: two products of computed factors with a softmax
 // along the last axis between them. The scale, a constant number, and the mask may be missing.
 // Requires:   f32; 32 queries or more; the scores and what becomes of them have no other reader;

@@ -28,11 +28,12 @@ Graph ShuffledOutput() {
   return std::move(*graph);
 }
 
-bool HasMoved(const Conversion& conversion) {
-  return std::any_of(conversion.passes.begin(), conversion.passes.end(), [](const auto& report) {
-    return report.name == "move-channels-last" && report.changed > 0;
-  });
+bool HasChanged(const Conversion& conversion, const char* pass) {
+  return std::any_of(conversion.passes.begin(), conversion.passes.end(),
+                     [&](const auto& report) { return report.name == pass && report.changed > 0; });
 }
+
+bool HasMoved(const Conversion& conversion) { return HasChanged(conversion, "move-channels-last"); }
 
 TEST_CASE("ConvertGraph: for memory, the form that needs fewer bytes is kept") {
   const Graph graph = ShuffledOutput();
@@ -44,6 +45,27 @@ TEST_CASE("ConvertGraph: for memory, the form that needs fewer bytes is kept") {
   const auto lean = converter::ConvertGraph(graph, options);
   REQUIRE(lean.ok());
   CHECK_FALSE(HasMoved(*lean));
+  CHECK(lean->memory.arena_bytes < fast->memory.arena_bytes);
+}
+
+TEST_CASE("ConvertGraph: for memory, images are not transposed to be normalised by channels") {
+  const auto graph = converter::ParseGraph(
+      "input %x: f32[1,8,14,14]\nconst %epsilon: f32[] = [0.001]\n"
+      "%mean = reduce(%x) {function=mean, axes_mask=2}\n"
+      "%d = binary(%x, %mean) {function=sub}\n"
+      "%q = binary(%d, %d) {function=mul}\n"
+      "%v = reduce(%q) {function=mean, axes_mask=2}\n"
+      "%e = binary(%v, %epsilon)\n%s = unary(%e) {function=sqrt}\n"
+      "%y = binary(%d, %s) {function=div}\noutput %y\n");
+  REQUIRE(graph.ok());
+  ConvertOptions options = OptionsFor("cortex-m7");
+  const auto fast = converter::ConvertGraph(*graph, options);
+  REQUIRE(fast.ok());
+  CHECK(HasChanged(*fast, "fuse-channel-norm"));
+  options.compile.objective = Objective::kMemory;
+  const auto lean = converter::ConvertGraph(*graph, options);
+  REQUIRE(lean.ok());
+  CHECK_FALSE(HasChanged(*lean, "fuse-channel-norm"));
   CHECK(lean->memory.arena_bytes < fast->memory.arena_bytes);
 }
 

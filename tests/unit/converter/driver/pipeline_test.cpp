@@ -132,7 +132,8 @@ TEST_CASE("Canonicalise: runs the listed passes whose conditions hold, in their 
   const Names clean = {"simplify", "fold-constants", "eliminate-dead-code"};
   const Names clean_to_fuse = {"simplify", "lift-rows", "simplify", "fold-constants",
                                "eliminate-dead-code"};
-  const Names norms = {"fuse-layer-norm", "functions-before-moves", "simplify"};
+  const Names norms = {"fuse-layer-norm", "fuse-channel-norm", "functions-before-moves",
+                       "simplify"};
   const Names fused = {"fold-pad",        "fuse-affine",   "fold-one-hot",       "merge-branches",
                        "fuse-activation", "fuse-residual", "eliminate-dead-code"};
   const auto joined = [](std::initializer_list<Names> parts) {

@@ -5,6 +5,7 @@ namespace tenon::converter {
 namespace {
 
 const Pass kFuseLayerNorm = {"fuse-layer-norm", FuseLayerNorm};
+const Pass kFuseChannelNorm = {"fuse-channel-norm", FuseChannelNorm};
 
 const std::string kConstants =
     "input %x: f32[2,3]\n"
@@ -212,7 +213,7 @@ TEST_CASE("FuseLayerNorm: an inner result that is an output is still computed") 
   CHECK(text.find("unary(%e) {function=sqrt}") != std::string::npos);
 }
 
-TEST_CASE("FuseLayerNorm: along the channels of an image, between transposes") {
+TEST_CASE("FuseChannelNorm: along the channels of an image, between transposes") {
   const std::string image =
       "input %x: f32[1,3,2,2]\n"
       "const %epsilon: f32[] = [0.001]\n"
@@ -228,16 +229,17 @@ TEST_CASE("FuseLayerNorm: along the channels of an image, between transposes") {
       "%g = binary(%n, %gamma) {function=mul}\n"
       "%y = binary(%g, %beta)\n"
       "output %y\n";
-  const std::string channels =
-      RunOn(kFuseLayerNorm, image + "%v = reduce(%q) {function=mean, axes_mask=2}\n" + rest).text;
+  const std::string of_channels = image + "%v = reduce(%q) {function=mean, axes_mask=2}\n" + rest;
+  const std::string channels = RunOn(kFuseChannelNorm, of_channels).text;
   INFO(channels);
   CHECK(channels.find("layer_norm(%y.channels_last, %gamma.row, %beta.row) {epsilon=0.001}") !=
         std::string::npos);
   CHECK(channels.find("%y: f32[1,3,2,2] = transpose(") != std::string::npos);
   CHECK(channels.find("binary") == std::string::npos);
+  CHECK(RunOn(kFuseLayerNorm, of_channels).text.find("layer_norm") == std::string::npos);
   // A mean along the columns is none of the channels.
   const std::string rows =
-      RunOn(kFuseLayerNorm, image + "%v = reduce(%q) {function=mean, axes_mask=4}\n" + rest).text;
+      RunOn(kFuseChannelNorm, image + "%v = reduce(%q) {function=mean, axes_mask=4}\n" + rest).text;
   CHECK(rows.find("layer_norm") == std::string::npos);
 }
 
