@@ -1,8 +1,6 @@
 // Applies activations that are no clamp to floats that were just stored.
 #pragma once
 
-#include <cmath>
-
 #include "backends/cpu/kernels/f32/simd/vectors.hpp"
 
 namespace tenon::cpu::f32::TENON_F32_ISA {
@@ -225,11 +223,12 @@ constexpr float kMostAngle = 8192.0F;
 #endif
 }
 
-/// Puts sines (kQuarter 0) or cosines (1) by the C library in place of angles.
+/// Puts sines (kQuarter 0) or cosines (1) by the C library in place of angles. Here and below, the
+/// functions of <cmath> would be inline with external linkage.
 template <int kQuarter>
 [[gnu::noinline]] static void SinesOfLibrary(float* angles) {
   for (int i = 0; i < kLanes; ++i) {
-    angles[i] = kQuarter == 0 ? std::sin(angles[i]) : std::cos(angles[i]);
+    angles[i] = kQuarter == 0 ? __builtin_sinf(angles[i]) : __builtin_cosf(angles[i]);
   }
 }
 
@@ -280,9 +279,9 @@ template <UnaryFunction kFunction>
 #else
   Floats y;
   for (int i = 0; i < kLanes; ++i) {
-    y[i] = kFunction == UnaryFunction::kFloor  ? std::floor(x[i])
-           : kFunction == UnaryFunction::kCeil ? std::ceil(x[i])
-                                               : std::nearbyint(x[i]);
+    y[i] = kFunction == UnaryFunction::kFloor  ? __builtin_floorf(x[i])
+           : kFunction == UnaryFunction::kCeil ? __builtin_ceilf(x[i])
+                                               : __builtin_nearbyintf(x[i]);
   }
   return y;
 #endif
