@@ -12,6 +12,12 @@ nlohmann::ordered_json ReadPlanJson(const std::string& path) {
   return nlohmann::ordered_json::parse(inspection->json);
 }
 
+nlohmann::ordered_json JsonAt(const nlohmann::ordered_json& json, const char* pointer) {
+  // value() throws where a list lies on the way.
+  const nlohmann::ordered_json::json_pointer place(pointer);
+  return json.contains(place) ? json.at(place) : nlohmann::ordered_json();
+}
+
 void FailDecisions() {
   Fail(kInputRefused, "the plan's record of decisions is damaged, or of another version of tenon");
 }

@@ -10,6 +10,10 @@ namespace tenon::tool {
 /// Failure if the file is no plan.
 [[nodiscard]] nlohmann::ordered_json ReadPlanJson(const std::string& path);
 
+/// Returns what lies at a pointer, "/time/op_ms" say; null where nothing does.
+[[nodiscard]] nlohmann::ordered_json JsonAt(const nlohmann::ordered_json& json,
+                                            const char* pointer);
+
 /// Throws Failure: `decisions` are JSON, but not what this version writes.
 [[noreturn]] void FailDecisions();
 

@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "sdk/tools/plan_json.hpp"
+
 namespace tenon::tool {
 
 using Json = nlohmann::ordered_json;
 
 std::vector<std::optional<double>> PredictedOps(const Json& plan) {
   std::vector<std::optional<double>> times(plan["ops"].size());
-  const Json& decisions = plan["decisions"];
-  if (!decisions.is_object()) return times;
-  const Json recorded = decisions.value(Json::json_pointer("/time/op_ms"), Json());
+  const Json recorded = JsonAt(plan, "/decisions/time/op_ms");
   // Plans of older converters have none.
   if (!recorded.is_array() || recorded.size() != times.size()) return times;
   for (size_t i = 0; i < times.size(); ++i) {

@@ -89,7 +89,7 @@ Json Alternatives(const Json& decisions) {
   Json list = Json::array();
   if (decisions.is_null()) return list;
   const auto add = [&](const char* what, const char* place, const char* unit) {
-    const Json value = decisions.value(Json::json_pointer(place), Json());
+    const Json value = JsonAt(decisions, place);
     if (value.is_number()) list.push_back({{"what", what}, {"value", value}, {"unit", unit}});
   };
   add("the model's own order", "/time/source_order_ms", "ms");

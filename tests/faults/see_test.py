@@ -106,7 +106,8 @@ class Explain(See):
         recorded = self.plan["decisions"]
         forms = [{}, [], 1, "text"]
         for key in recorded:
-            forms += [{k: v for k, v in recorded.items() if k != key}, {**recorded, key: 1}]
+            forms += [{k: v for k, v in recorded.items() if k != key}]
+            forms += [{**recorded, key: other} for other in (1, [], [1])]
         forms.append({**recorded, "time": {**recorded["time"], "op_ms": ["1"] * len(self.plan["ops"])}})
         told = "record of decisions is damaged, or of another version"
         for form in forms:
