@@ -57,28 +57,25 @@ struct Widening {
   template <int kPixels>
   [[gnu::always_inline]] static void AddTap(const GemmCall& call, const uint8_t* tap,
                                             const int8_t*& weights, int32x4_t (*sums)[4]) {
-    const uint32_t flip = call.flip ^ 0x80808080U;  // to i8
-    const uint8x8_t flips = vreinterpret_u8_u32(vdup_n_u32(flip));
-    const int64_t weight_step = int64_t{call.group->width} * kDepthStep;
-    const int64_t depth = call.depth;
-    const int64_t last = depth < kDepthStep ? 0 : depth - kDepthStep;
+    const TapSteps steps(call);
+    const uint8x8_t flips = vreinterpret_u8_u32(vdup_n_u32(steps.flip));
     int16x8_t words[kPixels];
     int64_t k = 0;
-    for (; k + 2 * kDepthStep <= depth; k += 2 * kDepthStep) {
+    for (; k + 2 * kDepthStep <= steps.depth; k += 2 * kDepthStep) {
 #pragma GCC unroll 5
       for (int i = 0; i < kPixels; ++i) {
         const uint8x8_t bytes = veor_u8(vld1_u8(tap + i * call.x_step + k), flips);
         words[i] = vmovl_s8(vreinterpret_s8_u8(bytes));
       }
       AddStep<kPixels, 0>(words, weights, sums);
-      AddStep<kPixels, kDepthStep>(words, weights + weight_step, sums);
-      weights += 2 * weight_step;
+      AddStep<kPixels, kDepthStep>(words, weights + steps.weights, sums);
+      weights += 2 * steps.weights;
     }
-    for (; k < depth; k += kDepthStep, weights += weight_step) {
-      const uint8_t* from = tap + (k < last ? k : last);
+    for (; k < steps.depth; k += kDepthStep, weights += steps.weights) {
+      const uint8_t* from = tap + steps.At(k);
 #pragma GCC unroll 5
       for (int i = 0; i < kPixels; ++i) {
-        const int32_t four = LoadFour(from + i * call.x_step, flip);
+        const int32_t four = LoadFour(from + i * call.x_step, steps.flip);
         words[i] = vmovl_s8(vreinterpret_s8_s32(vdup_n_s32(four)));
       }
       AddStep<kPixels, 0>(words, weights, sums);

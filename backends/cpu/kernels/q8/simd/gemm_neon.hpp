@@ -112,6 +112,30 @@ Epilogue EpilogueOf(const GemmCall& call) {
   return RequantizeOneByOne;
 }
 
+/// Is GemmRoutines::weight_place where a register has four channels of a step, the four bytes of
+/// each next to each other.
+[[maybe_unused]] int PlaceByFours(int p, int k, int) {
+  const int block = p / kTileWidth;
+  return (block * kTileWidth + p % kTileWidth) * kDepthStep + k;
+}
+
+/// Says how a tap is read, which is the same for all of a call.
+struct TapSteps {
+  explicit TapSteps(const GemmCall& call)
+      : flip(call.flip ^ 0x80808080U),
+        weights(int64_t{call.group->width} * kDepthStep),
+        depth(call.depth),
+        last(depth < kDepthStep ? 0 : depth - kDepthStep) {}
+
+  /// Returns where the step that begins at byte `k`, or before it if it is the last, is read.
+  [[nodiscard]] int64_t At(int64_t k) const { return k < last ? k : last; }
+
+  uint32_t flip;    ///< makes four bytes of x i8
+  int64_t weights;  ///< bytes from step to step
+  int64_t depth;
+  int64_t last;
+};
+
 [[gnu::always_inline]] inline void LoadBias(const GemmCall& call, int first, int32x4_t* sums) {
 #pragma GCC unroll 4
   for (int v = 0; v < 4; ++v) sums[v] = vld1q_s32(call.group->bias + first + v * 4);

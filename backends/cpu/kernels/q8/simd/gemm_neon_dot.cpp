@@ -6,12 +6,6 @@
 namespace tenon::cpu::q8 {
 namespace {
 
-/// A register has four channels, the four bytes of each next to each other.
-int WeightPlace(int p, int k, int) {
-  const int block = p / kTileWidth;
-  return (block * kTileWidth + p % kTileWidth) * kDepthStep + k;
-}
-
 /// Adds lane kLane of every pixel times 16 channels' weights, and moves the weights on.
 template <int kPixels, int kLane>
 [[gnu::always_inline]] inline void AddLane(const int8x16_t* x, const int8_t*& weights, int64_t step,
@@ -43,31 +37,28 @@ struct DotProducts {
   template <int kPixels>
   [[gnu::always_inline]] static void AddTap(const GemmCall& call, const uint8_t* tap,
                                             const int8_t*& weights, int32x4_t (*sums)[4]) {
-    const uint32_t flip = call.flip ^ 0x80808080U;  // to i8
-    const int8x16_t flips = vreinterpretq_s8_u32(vdupq_n_u32(flip));
-    const int64_t weight_step = int64_t{call.group->width} * kDepthStep;
-    const int64_t depth = call.depth;
-    const int64_t last = depth < kDepthStep ? 0 : depth - kDepthStep;
+    const TapSteps steps(call);
+    const int8x16_t flips = vreinterpretq_s8_u32(vdupq_n_u32(steps.flip));
     int64_t k = 0;
-    for (; k + 16 <= depth; k += 16) {
+    for (; k + 16 <= steps.depth; k += 16) {
       int8x16_t bytes[kPixels];
 #pragma GCC unroll 5
       for (int i = 0; i < kPixels; ++i) {
         bytes[i] = veorq_s8(vreinterpretq_s8_u8(vld1q_u8(tap + i * call.x_step + k)), flips);
       }
-      AddLane<kPixels, 0>(bytes, weights, weight_step, sums);
-      AddLane<kPixels, 1>(bytes, weights, weight_step, sums);
-      AddLane<kPixels, 2>(bytes, weights, weight_step, sums);
-      AddLane<kPixels, 3>(bytes, weights, weight_step, sums);
+      AddLane<kPixels, 0>(bytes, weights, steps.weights, sums);
+      AddLane<kPixels, 1>(bytes, weights, steps.weights, sums);
+      AddLane<kPixels, 2>(bytes, weights, steps.weights, sums);
+      AddLane<kPixels, 3>(bytes, weights, steps.weights, sums);
     }
-    for (; k < depth; k += kDepthStep) {
-      const uint8_t* from = tap + (k < last ? k : last);
+    for (; k < steps.depth; k += kDepthStep) {
+      const uint8_t* from = tap + steps.At(k);
       int8x16_t bytes[kPixels];
 #pragma GCC unroll 5
       for (int i = 0; i < kPixels; ++i) {
-        bytes[i] = vreinterpretq_s8_s32(vdupq_n_s32(LoadFour(from + i * call.x_step, flip)));
+        bytes[i] = vreinterpretq_s8_s32(vdupq_n_s32(LoadFour(from + i * call.x_step, steps.flip)));
       }
-      AddLane<kPixels, 0>(bytes, weights, weight_step, sums);
+      AddLane<kPixels, 0>(bytes, weights, steps.weights, sums);
     }
   }
 };
@@ -75,7 +66,7 @@ struct DotProducts {
 }  // namespace
 
 const GemmRoutines kNeonDotGemmRoutines = {
-    "neondot",         Run<DotProducts>, WeightPlace, ChannelAt,
-    /*signed_x=*/true, nullptr,          nullptr,     nullptr,   nullptr};
+    "neondot",         Run<DotProducts>, PlaceByFours, ChannelAt,
+    /*signed_x=*/true, nullptr,          nullptr,      nullptr,   nullptr};
 
 }  // namespace tenon::cpu::q8

@@ -7,12 +7,6 @@
 namespace tenon::cpu::q8 {
 namespace {
 
-/// A register of a step has four channels, the four bytes of each next to each other.
-int WeightPlace(int p, int k, int) {
-  const int block = p / kTileWidth;
-  return (block * kTileWidth + p % kTileWidth) * kDepthStep + k;
-}
-
 constexpr int kChannelPairs = kTileWidth / 2;
 
 /// Has the sums of two pixels by two channels: both channels of the first pixel, then of the
@@ -43,39 +37,36 @@ struct MatrixProducts {
   static constexpr int kMostPixels = 6;
   static constexpr bool kPairsPixels = true;
 
-  /// Adds the products of the tap, of pixels that are `steps` from it.
+  /// Adds the products of the tap, of pixels that are `pixels` from it.
   template <int kPairs>
   [[gnu::always_inline]] static void AddTap(const GemmCall& call, const uint8_t* tap,
-                                            const int64_t* steps, const int8_t*& weights,
+                                            const int64_t* pixels, const int8_t*& weights,
                                             PairSums<kPairs>& sums) {
-    const uint32_t flip = call.flip ^ 0x80808080U;  // to i8
-    const uint8x16_t flips = vreinterpretq_u8_u32(vdupq_n_u32(flip));
-    const int64_t weight_step = int64_t{call.group->width} * kDepthStep;
-    const int64_t depth = call.depth;
-    const int64_t last = depth < kDepthStep ? 0 : depth - kDepthStep;
+    const TapSteps steps(call);
+    const uint8x16_t flips = vreinterpretq_u8_u32(vdupq_n_u32(steps.flip));
     int8x16_t x[kPairs];
     int64_t k = 0;
-    for (; k + 2 * kDepthStep <= depth; k += 2 * kDepthStep) {
+    for (; k + 2 * kDepthStep <= steps.depth; k += 2 * kDepthStep) {
 #pragma GCC unroll 3
       for (int i = 0; i < kPairs; ++i) {
         const uint8x16_t bytes =
-            vcombine_u8(vld1_u8(tap + steps[2 * i] + k), vld1_u8(tap + steps[2 * i + 1] + k));
+            vcombine_u8(vld1_u8(tap + pixels[2 * i] + k), vld1_u8(tap + pixels[2 * i + 1] + k));
         x[i] = vreinterpretq_s8_u8(veorq_u8(bytes, flips));
       }
-      const int8_t* next = weights + weight_step;
+      const int8_t* next = weights + steps.weights;
 #pragma GCC unroll 4
       for (int v = 0; v < 4; ++v) {
         AddChannels<kPairs>(x, vld1q_s8(weights + v * 16), vld1q_s8(next + v * 16), 2 * v, sums);
         LoadLater(weights, sums[kPairs - 1][2 * v + 1]);
       }
-      weights += 2 * weight_step;
+      weights += 2 * steps.weights;
     }
-    for (; k < depth; k += kDepthStep, weights += weight_step) {
-      const int64_t at = k < last ? k : last;
+    for (; k < steps.depth; k += kDepthStep, weights += steps.weights) {
+      const int64_t at = steps.At(k);
 #pragma GCC unroll 3
       for (int i = 0; i < kPairs; ++i) {
-        const int32x4_t four = {LoadFour(tap + steps[2 * i] + at, flip), 0,
-                                LoadFour(tap + steps[2 * i + 1] + at, flip), 0};
+        const int32x4_t four = {LoadFour(tap + pixels[2 * i] + at, steps.flip), 0,
+                                LoadFour(tap + pixels[2 * i + 1] + at, steps.flip), 0};
         x[i] = vreinterpretq_s8_s32(four);
       }
 #pragma GCC unroll 4
@@ -91,9 +82,9 @@ struct MatrixProducts {
     constexpr int kPairs = (kPixels + 1) / 2;
     const int8_t* weights = call.group->weights + int64_t{first} * kDepthStep;
     const int32_t* bias = call.group->bias + first;
-    int64_t steps[2 * kPairs];
+    int64_t pixels[2 * kPairs];
     for (int i = 0; i < 2 * kPairs; ++i) {
-      steps[i] = (i < kPixels ? i : kPixels - 1) * call.x_step;
+      pixels[i] = (i < kPixels ? i : kPixels - 1) * call.x_step;
     }
     PairSums<kPairs> sums;
 #pragma GCC unroll 8
@@ -103,7 +94,7 @@ struct MatrixProducts {
       for (int i = 0; i < kPairs; ++i) sums[i][c] = vcombine_s32(two, two);
     }
     for (int t = 0; t < call.tap_count; ++t) {
-      AddTap<kPairs>(call, x + call.taps[t], steps, weights, sums);
+      AddTap<kPairs>(call, x + call.taps[t], pixels, weights, sums);
     }
 #pragma GCC unroll 3
     for (int i = 0; i < kPairs; ++i) {
@@ -124,7 +115,7 @@ struct MatrixProducts {
 
 const GemmRoutines kNeonI8mmGemmRoutines = {"neoni8mm",
                                             Run<MatrixProducts>,
-                                            WeightPlace,
+                                            PlaceByFours,
                                             ChannelAt,
                                             /*signed_x=*/true,
                                             nullptr,
