@@ -141,8 +141,8 @@ class Binary {
     call.high = __builtin_inff();
     routines_.join(call);
     if (HasVectorForm(activation.function)) {
-      routines_.activate({activation.function, activation.a, activation.b, call.z, call.z,
-                          call.z_step, call.rows, call.count});
+      routines_.activate({activation.function, activation.a, activation.b, call.z, call.z_step,
+                          call.z, call.z_step, call.rows, call.count});
     } else if (activation.function != UnaryFunction::kIdentity) {
       for (int row = 0; row < call.rows; ++row) {
         portable::ActivateRow(activation, call.z + row * call.z_step, call.count);

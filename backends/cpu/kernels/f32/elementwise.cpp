@@ -299,16 +299,8 @@ class Elementwise {
   /// The formulas of the vector unary op.
   void VectorFunction(const Activation& activation, const TileRows& values, const TileRows& result,
                       float* to, int rows, int columns) const {
-    const ActivateCall whole = {activation.function, activation.a, activation.b, values.at, to,
-                                result.step,         rows,         columns};
-    if (values.step == result.step || rows == 1) return routines_.activate(whole);
-    for (int row = 0; row < rows; ++row) {
-      ActivateCall one = whole;
-      one.x += row * values.step;
-      one.y += row * result.step;
-      one.rows = 1;
-      routines_.activate(one);
-    }
+    routines_.activate({activation.function, activation.a, activation.b, values.at, values.step, to,
+                        result.step, rows, columns});
   }
 
   /// The formulas of the portable unary op.

@@ -9,7 +9,7 @@ void Activate(const Routines& routines, const Activation& activation, float* val
               int rows, int count) {
   if (HasVectorForm(activation.function)) {
     return routines.activate(
-        {activation.function, activation.a, activation.b, values, values, step, rows, count});
+        {activation.function, activation.a, activation.b, values, step, values, step, rows, count});
   }
   for (int row = 0; row < rows; ++row) {
     portable::ActivateRow(activation, values + row * step, count);

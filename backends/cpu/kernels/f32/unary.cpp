@@ -44,8 +44,8 @@ Status UnaryRun(const KernelCall& call) {
       const int64_t first = block * kBlockElements;
       const int64_t left = elements - first;
       const auto count = static_cast<int>(left < kBlockElements ? left : kBlockElements);
-      routines.activate({attributes.function, attributes.a, attributes.b, x + first, y + first,
-                         kBlockElements, 1, count});
+      routines.activate({attributes.function, attributes.a, attributes.b, x + first, kBlockElements,
+                         y + first, kBlockElements, 1, count});
     }
   });
   return OkStatus();

@@ -207,8 +207,9 @@ struct ActivateCall {
   float a;
   float b;
   const float* x;
-  float* y;      ///< may be x
-  int64_t step;  ///< floats from row to row, in both
+  int64_t x_step;  ///< floats from row to row
+  float* y;        ///< may be x, with the same step
+  int64_t y_step;
   int rows;
   int count;
 };

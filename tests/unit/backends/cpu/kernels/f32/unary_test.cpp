@@ -33,8 +33,8 @@ bool IsNear(UnaryFunction function, float value, float expected) {
 
 std::vector<float> Activated(const f32::Routines& routines, UnaryFunction function,
                              std::vector<float> values) {
-  routines.activate({function, 0.2F, 0.5F, values.data(), values.data(), /*step=*/0, /*rows=*/1,
-                     static_cast<int>(values.size())});
+  routines.activate({function, 0.2F, 0.5F, values.data(), /*x_step=*/0, values.data(),
+                     /*y_step=*/0, /*rows=*/1, static_cast<int>(values.size())});
   return values;
 }
 
@@ -58,20 +58,23 @@ void CheckAgainstPortable(const std::vector<float>& values) {
 }  // namespace
 
 TEST_CASE("Vector functions: rows at a step are as one row each, and what lies between stays") {
-  constexpr int kRows = 3, kStep = 40, kCount = 19;
+  constexpr int kRows = 37, kXStep = 50, kYStep = 40;
+  std::vector<float> x(kRows * kXStep);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = 0.01F * static_cast<float>(i) - 6.0F;
   for (const f32::Routines* routines : f32::UsableRoutines()) {
     CAPTURE(routines->name);
-    std::vector<float> values(kRows * kStep);
-    for (size_t i = 0; i < values.size(); ++i) values[i] = 0.1F * static_cast<float>(i) - 6.0F;
-    std::vector<float> rows = values;
-    routines->activate(
-        {UnaryFunction::kSilu, 0, 0, rows.data(), rows.data(), kStep, kRows, kCount});
-    for (int row = 0; row < kRows; ++row) {
-      const auto begin = values.begin() + row * kStep;
-      const std::vector<float> one =
-          Activated(*routines, UnaryFunction::kSilu, {begin, begin + kCount});
-      CHECK(std::equal(one.begin(), one.end(), rows.begin() + row * kStep));
-      CHECK(std::equal(begin + kCount, begin + kStep, rows.begin() + row * kStep + kCount));
+    for (const int count : {1, 5, 8, 15, 16, 19, 31, 40}) {
+      CAPTURE(count);
+      std::vector<float> y(kRows * kYStep, -7.0F);
+      routines->activate(
+          {UnaryFunction::kSilu, 0, 0, x.data(), kXStep, y.data(), kYStep, kRows, count});
+      for (int row = 0; row < kRows; ++row) {
+        const auto begin = x.begin() + row * kXStep;
+        std::vector<float> expected =
+            Activated(*routines, UnaryFunction::kSilu, {begin, begin + count});
+        expected.resize(kYStep, -7.0F);
+        CHECK(std::equal(expected.begin(), expected.end(), y.begin() + row * kYStep));
+      }
     }
   }
 }
