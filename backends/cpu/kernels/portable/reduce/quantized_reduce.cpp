@@ -41,7 +41,7 @@ Status QuantizedReduceRun(const KernelCall& call) {
       AddRuns(plan, x + block.x + offset, block.lanes, flip, totals);
     });
     uint8_t* out = y.As<uint8_t>() + block.y;
-    for (int i = 0; i < block.lanes; ++i) {
+    for (int i = block.first; i < block.lanes; ++i) {
       const auto sum = static_cast<int32_t>(totals[i] - zero);
       out[i * plan.lane_y] = OutputByte(
           attributes.output, Rescaled(attributes.scale, attributes.output.rounding, sum));

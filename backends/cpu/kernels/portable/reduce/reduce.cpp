@@ -65,46 +65,68 @@ struct Minimum {
   static T Take(T total, T value, T /*shift*/) { return Join(total, value); }
 };
 
-/// Reduces `count` neighbours by several partial results. (A loop over as many as vectors hold is
-/// unrolled before it could become vectors.)
+#if defined(__SSE2__) || defined(__ARM_NEON)
+// A loop that is unrolled first does not become vectors.
+#define TENON_REDUCE_AS_VECTORS _Pragma("GCC unroll 1")
+#else
+#define TENON_REDUCE_AS_VECTORS
+#endif
+
+/// Reduces `count` neighbours, at least kWidth, by as many partial results. The last window may
+/// overlap the one before: an element that is taken twice changes no extreme.
+template <int kWidth, typename T, typename Rule>
+T TakeWindows(const T* x, int count) {
+  T partial[kWidth];
+  for (int k = 0; k < kWidth; ++k) partial[k] = x[k];
+  for (int i = kWidth; i < count; i += kWidth) {
+    const T* window = x + (i + kWidth <= count ? i : count - kWidth);
+    TENON_REDUCE_AS_VECTORS
+    for (int k = 0; k < kWidth; ++k) partial[k] = Rule::Join(partial[k], window[k]);
+  }
+  for (int from = kReduceLanes; from < kWidth; from += kReduceLanes) {
+    TENON_REDUCE_AS_VECTORS
+    for (int k = 0; k < kReduceLanes; ++k) partial[k] = Rule::Join(partial[k], partial[from + k]);
+  }
+  T total = partial[0];
+  for (int k = 1; k < kReduceLanes; ++k) total = Rule::Join(total, partial[k]);
+  return total;
+}
+
+/// Reduces `count` neighbours to their extreme.
 template <typename T, typename Rule>
 T TakeNeighbours(const T* x, int count) {
-  constexpr int kPartials = 4 * kReduceLanes;
-  if (count < kPartials) {
-    T total = Rule::Start();
-    for (int i = 0; i < count; ++i) total = Rule::Join(total, x[i]);
-    return total;
-  }
-  T partial[kPartials];
-  for (T& value : partial) value = Rule::Start();
-  int i = 0;
-  for (; i + kPartials <= count; i += kPartials) {
-    for (int k = 0; k < kPartials; ++k) partial[k] = Rule::Join(partial[k], x[i + k]);
-  }
+  constexpr int kWide = 4 * kReduceLanes;
+  if (count >= kWide) return TakeWindows<kWide, T, Rule>(x, count);
+  if (count >= kReduceLanes) return TakeWindows<kReduceLanes, T, Rule>(x, count);
   T total = Rule::Start();
-  for (; i < count; ++i) total = Rule::Join(total, x[i]);
-  for (const T value : partial) total = Rule::Join(total, value);
+  for (int i = 0; i < count; ++i) total = Rule::Join(total, x[i]);
   return total;
 }
 
 /// Takes one run of each lane into `totals`.
 template <typename T, typename Rule>
 void TakeRuns(const ReducePlan& plan, const T* x, int lanes, const T* shifts, T* totals) {
+  constexpr bool kIsFast = Rule::kTakesAnyOrder && std::is_same_v<T, float>;
   T partial[kReduceLanes];
   for (T& value : partial) value = Rule::Start();
   if (plan.lane_x == 1 && lanes == kReduceLanes) {
     for (int i = 0; i < plan.run_dim; ++i, x += plan.run_x) {
-#if defined(__SSE2__) || defined(__ARM_NEON)
-#pragma GCC unroll 1  // one that is unrolled does not become vectors
-#endif
+      TENON_REDUCE_AS_VECTORS
       for (int lane = 0; lane < kReduceLanes; ++lane) {
+        partial[lane] = Rule::Take(partial[lane], x[lane], shifts[lane]);
+      }
+    }
+  } else if (kIsFast && plan.lane_x == 1 && lanes >= kReduceLanes / 2) {
+    // Lanes need not wait for each other, which pays where there are some.
+    for (int i = 0; i < plan.run_dim; ++i, x += plan.run_x) {
+      for (int lane = 0; lane < lanes; ++lane) {
         partial[lane] = Rule::Take(partial[lane], x[lane], shifts[lane]);
       }
     }
   } else {
     for (int lane = 0; lane < lanes; ++lane) {
       const T* run = x + lane * plan.lane_x;
-      if constexpr (Rule::kTakesAnyOrder && std::is_same_v<T, float>) {
+      if constexpr (kIsFast) {
         if (plan.run_x == 1) {
           partial[lane] = TakeNeighbours<T, Rule>(run, plan.run_dim);
           continue;
@@ -218,7 +240,7 @@ void Reduce(const KernelCall& call) {
     } else {
       ReduceAnyType(function, plan, x + block.x, block.lanes, totals);
     }
-    for (int i = 0; i < block.lanes; ++i) y[block.y + i * plan.lane_y] = totals[i];
+    for (int i = block.first; i < block.lanes; ++i) y[block.y + i * plan.lane_y] = totals[i];
   });
 }
 

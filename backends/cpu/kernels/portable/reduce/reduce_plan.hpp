@@ -33,11 +33,13 @@ struct ReducePlan {
 /// Plans ReduceAttributes, with which the op's attributes must begin.
 [[nodiscard]] ReducePlan PlanReduction(const OpCall& call);
 
-/// Is a block of lanes.
+/// Is a block of lanes. The last block of several is mostly a whole one, too, where lanes are
+/// neighbours: its first lanes are those of the block before, which writes their outputs.
 struct Reduction {
   ptrdiff_t x;  ///< offset of the first lane's first element
   ptrdiff_t y;  ///< offset of the first lane's output
   int lanes;
+  int first;  ///< lane whose output is the first to be written
 };
 
 /// Calls `body(block)` for all outputs, on the call's threads.
@@ -48,10 +50,16 @@ void ForEachReduction(const ReducePlan& plan, const ParallelRunner* parallel, co
   for (int i = 0; i < plan.kept; ++i) blocks *= plan.kept_dims[i];
   ParallelForWork(parallel, blocks, kReduceLanes * plan.reduced_count, [&](int begin, int end) {
     for (int block = begin; block < end; ++block) {
-      const int lane = block % lane_blocks * kReduceLanes;
-      const int left = plan.lane_dim - lane;
-      Reduction reduction = {lane * plan.lane_x, lane * plan.lane_y,
-                             left < kReduceLanes ? left : kReduceLanes};
+      int lane = block % lane_blocks * kReduceLanes;
+      int lanes = plan.lane_dim - lane < kReduceLanes ? plan.lane_dim - lane : kReduceLanes;
+      int first = 0;
+      constexpr int kFewLanes = 4;  // which take less time one by one
+      if (lane > 0 && lanes >= kFewLanes && lanes < kReduceLanes && plan.lane_x == 1) {
+        first = kReduceLanes - lanes;
+        lane -= first;
+        lanes = kReduceLanes;
+      }
+      Reduction reduction = {lane * plan.lane_x, lane * plan.lane_y, lanes, first};
       int index = block / lane_blocks;
       for (int i = plan.kept - 1; i >= 0; --i) {
         reduction.x += index % plan.kept_dims[i] * plan.kept_x[i];

@@ -236,6 +236,46 @@ TEST_CASE("Reduce: a NaN is the maximum and the minimum wherever it stands") {
   }
 }
 
+TEST_CASE("Reduce: extremes of rows of every length, with a NaN and without") {
+  Generator random(8);
+  for (int32_t length = 1; length <= 150; ++length) {
+    for (const ReduceFunction function : {ReduceFunction::kMax, ReduceFunction::kMin}) {
+      const ReduceAttributes attributes = {function, 0b10, 1};
+      OpFixture op(OpKind::kReduce);
+      Tensor x = Random({5, length}, Layout::kRowMajor, random);
+      std::vector<float> values = x.Values<float>();
+      const std::vector<double> expected = NaiveReduce({5, length}, attributes, values);
+      values[static_cast<size_t>(Pick(random, 0, length - 1))] = std::nanf("");
+      x.Set(values);
+      op.AddInput(x);
+      const Tensor y = op.AddOutput(Tensor(DType::kF32, {5, 1}));
+      REQUIRE(op.Run(attributes).ok());
+      const std::vector<float> result = y.Values<float>();
+      CAPTURE(length);
+      CHECK(std::isnan(result[0]));
+      for (size_t row = 1; row < 5; ++row) CHECK(result[row] == static_cast<float>(expected[row]));
+    }
+  }
+}
+
+TEST_CASE("Reduce: columns whose number is no multiple of the lanes, on several threads") {
+  Generator random(9);
+  for (const int32_t columns : {1, 2, 7, 15, 16, 17, 31, 33, 47}) {
+    for (int function = 0; function < kReduceFunctionCount; ++function) {
+      const ReduceAttributes attributes = {static_cast<ReduceFunction>(function), 0b010, 1};
+      OpFixture op(OpKind::kReduce);
+      const Dims dims = {40, 13, columns};
+      const Tensor x = op.AddInput(Random(dims, Layout::kRowMajor, random, 0.8F, 1.2F));
+      const Tensor y = op.AddOutput(Tensor(DType::kF32, {40, 1, columns}));
+      REQUIRE(op.Run(attributes, 3).ok());
+      CAPTURE(columns);
+      CHECK(LargestRelativeError(y.Values<float>(),
+                                 NaiveReduce(dims, attributes, x.Values<float>())) < 1e-5);
+      CHECK(y.GapsIntact());
+    }
+  }
+}
+
 template <typename T>
 void CheckIntegers(DType dtype, std::initializer_list<ReduceFunction> functions) {
   Generator random(3);
