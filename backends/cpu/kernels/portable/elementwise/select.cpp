@@ -7,24 +7,36 @@ namespace {
 
 using In = SelectInput;
 
+/// Computes a row whose z and condition lie without gaps; of x and y each may be one element.
+template <typename T, bool kRepeatsX, bool kRepeatsY>
+void SelectDenseRow(const Cursor<4>& cursor, int count) {
+  using Word [[gnu::may_alias]] = T;
+  auto* z = reinterpret_cast<Word*>(cursor.at[0]);
+  const auto* condition = reinterpret_cast<const uint8_t*>(cursor.at[1]);
+  const auto* x = reinterpret_cast<const Word*>(cursor.at[2]);
+  const auto* y = reinterpret_cast<const Word*>(cursor.at[3]);
+  const T first_x = x[0];
+  const T first_y = y[0];
+  TENON_INDEPENDENT_LOOP
+  for (int i = 0; i < count; ++i) {
+    const T if_true = kRepeatsX ? first_x : x[i];
+    const T if_false = kRepeatsY ? first_y : y[i];
+    z[i] = condition[i] != 0 ? if_true : if_false;
+  }
+}
+
 /// Computes one row of z = condition ? x : y; `stride` has the byte strides of z, condition, x and
 /// y.
 template <typename T>
 void SelectRow(const Cursor<4>& cursor, const ptrdiff_t (&stride)[4], int count) {
   using Word [[gnu::may_alias]] = T;
   constexpr auto kBytes = static_cast<ptrdiff_t>(sizeof(T));
-  if (stride[0] == kBytes && stride[1] == 1 && stride[2] == kBytes && stride[3] == kBytes) {
-    auto* z = reinterpret_cast<Word*>(cursor.at[0]);
-    const auto* condition = reinterpret_cast<const uint8_t*>(cursor.at[1]);
-    const auto* x = reinterpret_cast<const Word*>(cursor.at[2]);
-    const auto* y = reinterpret_cast<const Word*>(cursor.at[3]);
-    TENON_INDEPENDENT_LOOP
-    for (int i = 0; i < count; ++i) {
-      const T if_true = x[i];
-      const T if_false = y[i];
-      z[i] = condition[i] != 0 ? if_true : if_false;
-    }
-    return;
+  if (count > 0 && stride[0] == kBytes && stride[1] == 1) {
+    const bool is_dense_x = stride[2] == kBytes;
+    const bool is_dense_y = stride[3] == kBytes;
+    if (is_dense_x && is_dense_y) return SelectDenseRow<T, false, false>(cursor, count);
+    if (stride[2] == 0 && is_dense_y) return SelectDenseRow<T, true, false>(cursor, count);
+    if (is_dense_x && stride[3] == 0) return SelectDenseRow<T, false, true>(cursor, count);
   }
   char* z = cursor.at[0];
   for (ptrdiff_t i = 0; i < count; ++i) {
