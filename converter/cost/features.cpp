@@ -143,6 +143,10 @@ const KernelModel* FindModel(const std::string& kernel) {
 }  // namespace
 }  // namespace features
 
+bool IsTraffic(std::string_view term) {
+  return term.ends_with("_bytes") || term.ends_with("_stalls");
+}
+
 CostTerms KernelTerms(const ProfileOperands& operands, const MachineFacts& machine, int threads) {
   CostTerms terms;
   terms.model = operands.kernel();
@@ -211,17 +215,17 @@ CostTerms InNetwork(const CostTerms& terms, double network_bytes, const MachineF
   return placed;
 }
 
-double ConstantBytes(const ProfileOperands& operands) {
+void NetworkBytes::Add(const ProfileOperands& operands) {
   // Winograd's algorithm stores 36 coefficients for 9 weights, and two bytes for one.
   double packing = operands.kernel() == "cpu.conv.vector_winograd" ? 4 : 1;
   if (operands.kernel() == "cpu.quantized_conv.vector_winograd") packing = 8;
   const OpCall& call = operands.call();
-  double bytes = 0;
   for (int i = 0; i < call.InputCount(); ++i) {
     if (!call.HasInput(i) || call.Input(i).data == nullptr) continue;
-    bytes += static_cast<double>(features::BytesOf(call.Input(i))) * packing;
+    if (!seen_.insert(call.Input(i).data).second) continue;
+    constants_ += static_cast<double>(features::BytesOf(call.Input(i))) * packing;
   }
-  return bytes;
+  activations_ = std::max(activations_, ActivationBytes(operands));
 }
 
 double ActivationBytes(const ProfileOperands& operands) {

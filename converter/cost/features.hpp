@@ -7,7 +7,9 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,6 +41,10 @@ struct CostTerms {
   void Add(std::string name, double amount) { terms.push_back({std::move(name), amount}); }
 };
 
+/// Returns true for terms that are bytes which come from beyond a cache, or the stalls that they
+/// cause.
+[[nodiscard]] bool IsTraffic(std::string_view term);
+
 /// Returns true for the kernels that KernelTerms knows.
 [[nodiscard]] bool HasKernelTerms(const std::string& kernel);
 
@@ -57,8 +63,20 @@ struct CostTerms {
 [[nodiscard]] CostTerms InNetwork(const CostTerms& terms, double network_bytes,
                                   const MachineFacts& machine);
 
-/// Returns the bytes that one op adds to a run of its network: constants as its kernel packs them.
-[[nodiscard]] double ConstantBytes(const ProfileOperands& operands);
+/// Adds up the bytes that a run of a network uses.
+class NetworkBytes {
+ public:
+  /// Borrows the op's constants: each counts once, as the first kernel that reads it packs it.
+  void Add(const ProfileOperands& operands);
+  /// Returns all constants and the activations of the op that has most of them.
+  [[nodiscard]] double Sum() const { return constants_ + activations_; }
+
+ private:
+  std::set<const void*> seen_;
+  double constants_ = 0;
+  double activations_ = 0;
+};
+
 /// Returns the bytes of its activations, which those of other ops may replace.
 [[nodiscard]] double ActivationBytes(const ProfileOperands& operands);
 

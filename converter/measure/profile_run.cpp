@@ -33,13 +33,12 @@ Status AddSteps(const PlanToProfile& subject, const Board& board, RunSamples& sa
   model.name = subject.name;
   model.sweep = subject.sweep;
   model.latency = samples.Latency();
-  double largest = 0;
+  NetworkBytes bytes;
   const std::vector<TimedOp> times = TimesOf(view, program, model.latency.mean_ms, samples);
   for (size_t i = 0; i < times.size(); ++i) {
     if (samples.wall[i].empty()) continue;
     const ProfileOperands operands(view, program, i);
-    model.network_bytes += ConstantBytes(operands);
-    largest = std::max(largest, ActivationBytes(operands));
+    bytes.Add(operands);
     ProfileEntry entry;
     entry.signature = ProfileSignature(operands, profile.threads);
     entry.unit = UnitNameOf(board, operands);
@@ -53,7 +52,7 @@ Status AddSteps(const PlanToProfile& subject, const Board& board, RunSamples& sa
                         mean_ms});
     model.steps.push_back({profile.AddOp(std::move(entry)), mean_ms});
   }
-  model.network_bytes += largest;
+  model.network_bytes = bytes.Sum();
   profile.models.push_back(std::move(model));
   return {};
 }

@@ -57,7 +57,12 @@ FittedModel Fit(ModelSamples samples) {
   for (const std::vector<double>& row : samples.rows) {
     model.error += std::abs(Dot(row, fit) - 1) / static_cast<double>(model.samples);
   }
-  for (size_t c = 0; c < columns; ++c) model.ms_per_unit[samples.names[c]] = fit[c];
+  for (size_t c = 0; c < columns; ++c) {
+    const bool is_known = std::any_of(samples.rows.begin(), samples.rows.end(),
+                                      [&](const std::vector<double>& row) { return row[c] > 0; });
+    // Bytes farther away than any sample's are taken to come from where the farthest did.
+    if (is_known || IsTraffic(samples.names[c])) model.ms_per_unit[samples.names[c]] = fit[c];
+  }
   return model;
 }
 

@@ -19,7 +19,7 @@ struct CalibrationSample {
   double weight = 1;
 };
 
-/// Contains the milliseconds per unit of each term of one model.
+/// Contains the milliseconds per unit of each term of one model that some sample had an amount of.
 struct FittedModel {
   std::map<std::string, double> ms_per_unit;
   int64_t samples = 0;

@@ -50,25 +50,21 @@ MeasuredCostModel::Estimate MeasuredCostModel::EstimateOf(const Graph& graph, co
     }
   }
   const CostTerms terms = KernelTerms(operands, profile_.machine, profile_.threads);
-  const auto predicted =
-      profile_.calibration.Predict(InNetwork(terms, NetworkBytes(graph), profile_.machine),
-                                   KindTerms(operands, profile_.machine));
+  const auto predicted = profile_.calibration.Predict(
+      InNetwork(terms, BytesOf(graph), profile_.machine), KindTerms(operands, profile_.machine));
   if (!predicted.has_value()) return {};
   return {CostSource::kCalibrated, predicted->ms, predicted->error};
 }
 
-double MeasuredCostModel::NetworkBytes(const Graph& graph) const {
+double MeasuredCostModel::BytesOf(const Graph& graph) const {
   const std::lock_guard<std::mutex> lock(network_mutex_);
   if (network_ == &graph) return network_bytes_;
-  double constants = 0;
-  double largest = 0;
+  NetworkBytes bytes;
   for (const OpId id : graph.OpOrder()) {
-    const ProfileOperands operands(graph, graph.op(id), locations_);
-    constants += ConstantBytes(operands);
-    largest = std::max(largest, ActivationBytes(operands));
+    bytes.Add(ProfileOperands(graph, graph.op(id), locations_));
   }
   network_ = &graph;
-  network_bytes_ = constants + largest;
+  network_bytes_ = bytes.Sum();
   return network_bytes_;
 }
 

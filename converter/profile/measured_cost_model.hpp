@@ -48,7 +48,7 @@ class MeasuredCostModel final : public CostModel {
   std::unordered_map<std::string, Measured> measured_without_strides_;
   std::unordered_map<std::string, bool> units_;  ///< names of units that were profiled
 
-  [[nodiscard]] double NetworkBytes(const Graph& graph) const;
+  [[nodiscard]] double BytesOf(const Graph& graph) const;
 
   // These belong to the graph that was queried last, which changes little between queries.
   mutable std::mutex network_mutex_;

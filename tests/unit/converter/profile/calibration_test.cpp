@@ -112,6 +112,23 @@ TEST_CASE("A term that no sample had cannot be predicted unless there is none of
   CHECK_FALSE(calibration.models.at("kernel").Predict(op).has_value());
 }
 
+TEST_CASE("A term of which all samples had none is not free") {
+  std::vector<CalibrationSample> samples = ExactSamples(20);
+  for (CalibrationSample& sample : samples) {
+    sample.kernel_terms.Add("strided", 0);
+    sample.kernel_terms.Add("far_bytes", 0);
+  }
+  const Calibration calibration = Calibrate(samples);
+  CostTerms op = Terms("kernel", 1, 100, 10);
+  op.Add("strided", 50);
+  const CostTerms kind = Terms("kind", 1, 1000, 10);
+  CHECK(*calibration.PredictMs(op, kind) == doctest::Approx(3007).epsilon(0.01));
+  // Bytes beyond a cache that no sample went beyond count as those before it.
+  CostTerms far = Terms("kernel", 1, 100, 10);
+  far.Add("far_bytes", 50);
+  CHECK(*calibration.PredictMs(far, kind) == doctest::Approx(307).epsilon(0.01));
+}
+
 TEST_CASE("Where all ops of a class take longer than their terms say, so does one of them") {
   // A kernel with a step that the terms do not know of: large works take half as long again.
   SplitMix64 random(3);
