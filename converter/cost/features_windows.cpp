@@ -88,6 +88,20 @@ void Pool(const Context& context) {
     const double hidden = attributes.pads[i] + attributes.pads[2 + i];
     taps[i] = std::max(1.0, kernel - hidden * kernel / (2.0 * std::max(1, y.dims[2 + i])));
   }
+  const bool by_rows = context.operands.kernel() == "cpu.max_pool.vector" &&
+                       y.dims[1] <= cpu::f32::kMostRowMaximaChannels;
+  if (by_rows) {
+    const auto lanes = static_cast<double>(context.machine.vector_lanes);
+    const double rows = static_cast<double>(int64_t{y.dims[0]} * y.dims[2] * y.dims[1]) / lanes;
+    context.terms.model += " rows";
+    context.terms.Add("rows", static_cast<double>(int64_t{y.dims[0]} * y.dims[2]));
+    context.terms.Add("column_vectors", rows * taps[0] * x.dims[3]);
+    context.terms.Add("row_vectors", attributes.strides[1] == 1 ? rows * taps[1] * y.dims[3] : 0.0);
+    context.terms.Add(
+        "single", attributes.strides[1] == 1 ? 0.0 : static_cast<double>(y.Elements()) * taps[1]);
+    AddActivationTraffic(context);
+    return;
+  }
   context.terms.Add("windows", windows);
   context.terms.Add("window_vectors", windows * vectors);
   context.terms.Add("tap_vectors", windows * vectors * taps[0] * taps[1]);

@@ -206,6 +206,25 @@ void AddPoolNetworks(std::vector<SweepNetwork>& networks) {
                                   Attributes(pool), x);
              });
   }
+  // Maps of scores, and images that are halved.
+  for (const int channels : {1, 3}) {
+    SweepBuilder builder(fmt::format("pools of {}", channels), static_cast<uint64_t>(channels));
+    for (const int size : {24, 96, 160}) {
+      for (const int kernel : {2, 3, 5, 9}) {
+        PoolAttributes pool;
+        for (int k = 0; k < 2; ++k) {
+          pool.kernel[k] = kernel;
+          pool.strides[k] = kernel == 2 ? 2 : 1;
+          pool.pads[k] = pool.pads[k + 2] = kernel == 2 ? 0 : kernel / 2;
+        }
+        const TensorId x = builder.Input({1, channels, size, size});
+        for (const OpKind kind : {OpKind::kMaxPool, OpKind::kAveragePool}) {
+          builder.Add(kind, {x}, Attributes(pool), x);
+        }
+      }
+    }
+    networks.push_back(builder.Finish());
+  }
   for (const int size : {14, 28, 56}) {
     AddChain(fmt::format("lrn {}", size), size, 6, networks,
              [](SweepBuilder& builder, TensorId, int i) {
@@ -344,6 +363,7 @@ std::vector<SweepNetwork> SweepNetworks() {
   AddPoolNetworks(networks);
   AddGemmNetworks(networks);
   AddRowNetworks(networks);
+  AddMovementNetworks(networks);
   AddStackNetworks(networks);
   AddQuantizedNetworks(networks);
   return networks;

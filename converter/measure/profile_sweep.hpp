@@ -57,8 +57,10 @@ class SweepBuilder {
   int inputs_ = 0;
 };
 
-/// Adds networks of elementwise, reducing and moving ops (profile_sweep_rows.cpp).
+/// Adds networks of elementwise and reducing ops (profile_sweep_rows.cpp).
 void AddRowNetworks(std::vector<SweepNetwork>& networks);
+/// Adds networks of ops that move elements (profile_sweep_movement.cpp).
+void AddMovementNetworks(std::vector<SweepNetwork>& networks);
 /// Adds networks of ops on parts of others' tensors (profile_sweep_stacks.cpp).
 void AddStackNetworks(std::vector<SweepNetwork>& networks);
 /// Adds networks of quantized ops (profile_sweep_quantized.cpp).

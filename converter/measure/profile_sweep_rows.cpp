@@ -1,4 +1,4 @@
-// Makes the sweep's elementwise, reducing and moving ops.
+// Makes the sweep's elementwise and reducing ops.
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -210,116 +210,6 @@ void AddLayerNorm(std::vector<SweepNetwork>& networks) {
   networks.push_back(builder.Finish());
 }
 
-/// Adds ops that move bytes. A negation after them prevents them from becoming views of outputs.
-void AddMovement(std::vector<SweepNetwork>& networks) {
-  for (const auto& dims : std::vector<std::vector<int32_t>>{{1, 24, 14, 14},
-                                                            {1, 96, 11, 11},
-                                                            {1, 64, 56, 56},
-                                                            {1, 3, 96, 96},
-                                                            {1, 48, 22, 22},
-                                                            {1, 116, 28, 28},
-                                                            {1, 24, 44, 44},
-                                                            {1, 172, 216, 1},
-                                                            {1, 9, 224, 224}}) {
-    SweepBuilder builder(NameOf("move", "images", dims), 400);
-    UnaryAttributes negation;
-    negation.function = UnaryFunction::kNeg;
-    const auto use = [&](TensorId id) {
-      builder.Add(OpKind::kUnary, {id}, Attributes(negation), id);
-    };
-    const TensorId image = builder.Conv(builder.Input(dims), dims[1], 1, 1, 1, false);
-    // Converts to row-major and reshapes.
-    ReshapeAttributes flat;
-    flat.rank = 2;
-    flat.dims[0] = dims[1];
-    flat.dims[1] = dims[2] * dims[3];
-    use(builder.Add(OpKind::kReshape, {image}, Attributes(flat), image));
-    const TensorId rows = builder.Input(dims);
-    TransposeAttributes transpose;
-    transpose.rank = 4;
-    const int32_t permutation[4] = {0, 2, 3, 1};
-    std::copy(permutation, permutation + 4, transpose.permutation);
-    const TensorId turned = builder.Add(OpKind::kTranspose, {rows}, Attributes(transpose), rows);
-    flat.dims[0] = dims[2] * dims[3];
-    flat.dims[1] = dims[1];
-    use(builder.Add(OpKind::kReshape, {turned}, Attributes(flat), turned));
-    PadAttributes pad;
-    pad.rank = 4;
-    for (const int axis : {2, 3}) {
-      const bool is_column = axis == 3 && dims[3] == 1;
-      if (!is_column) pad.begins[axis] = pad.ends[axis] = 1;
-    }
-    use(builder.Add(OpKind::kPad, {rows}, Attributes(pad), rows));
-    if (dims[2] > 11) {
-      pad.mode = PadMode::kReflect;
-      use(builder.Add(OpKind::kPad, {rows}, Attributes(pad), rows));
-      pad.mode = PadMode::kConstant;
-    }
-    // Pads rows at one end by much, as where parts of a spectrum are stacked.
-    PadAttributes end;
-    end.rank = 4;
-    end.ends[2] = dims[2] / 2;
-    use(builder.Add(OpKind::kPad, {rows}, Attributes(end), rows));
-    use(builder.Add(OpKind::kPad, {image}, Attributes(end), image));
-    PadAttributes channels;
-    channels.rank = 4;
-    channels.begins[1] = channels.ends[1] = 4;
-    use(builder.Add(OpKind::kPad, {image}, Attributes(channels), image));
-    CastAttributes cast;
-    cast.to = static_cast<int32_t>(DType::kI32);
-    builder.Add(OpKind::kCast, {rows}, Attributes(cast), rows);
-    // Joins two inputs of the graph: neither can be written in its place.
-    ConcatAttributes concat;
-    concat.axis = 1;
-    const TensorId more = builder.Input(dims);
-    use(builder.Add(OpKind::kConcat, {rows, more}, Attributes(concat), rows));
-    SliceAttributes slice;
-    slice.rank = 4;
-    for (int k = 0; k < 4; ++k) {
-      slice.steps[k] = k == 3 ? 2 : 1;
-      slice.sizes[k] = k == 3 ? (dims[3] + 1) / 2 : dims[static_cast<size_t>(k)];
-    }
-    use(builder.Add(OpKind::kSlice, {rows}, Attributes(slice), rows));
-    networks.push_back(builder.Finish());
-  }
-}
-
-void AddLookUps(std::vector<SweepNetwork>& networks) {
-  for (const auto& dims : std::vector<std::vector<int32_t>>{
-           {2, 24, 44, 44}, {2, 48, 22, 22}, {2, 96, 11, 11}, {98, 192}, {1000, 64}}) {
-    SweepBuilder builder(NameOf("gather", "rows", dims), 500);
-    for (const int axis : {0, 1}) {
-      const int32_t limit = dims[static_cast<size_t>(axis)];
-      for (const int32_t count : {1, std::max(limit / 2, 1)}) {
-        const TensorId x = builder.Input(dims);
-        GatherAttributes gather;
-        gather.axis = axis;
-        builder.Add(OpKind::kGather, {x, builder.Indices(count, limit)}, Attributes(gather), x);
-      }
-    }
-    networks.push_back(builder.Finish());
-  }
-  for (const auto& dims :
-       std::vector<std::vector<int32_t>>{{1, 16, 14, 14}, {1, 96, 11, 11}, {1, 64, 28, 28}}) {
-    SweepBuilder builder(NameOf("resize", "twice", dims), 501);
-    for (const ResizeMode mode : {ResizeMode::kNearest, ResizeMode::kLinear}) {
-      for (const bool image : {false, true}) {
-        const TensorId input = builder.Input(dims);
-        const TensorId x = image ? builder.Conv(input, dims[1], 1, 1, 1, false) : input;
-        ResizeAttributes resize;
-        resize.mode = mode;
-        resize.rank = 4;
-        for (int k = 0; k < 4; ++k) {
-          resize.scales[k] = k < 2 ? 1.0F : 2.0F;
-          resize.sizes[k] = dims[static_cast<size_t>(k)] * (k < 2 ? 1 : 2);
-        }
-        builder.Add(OpKind::kResize, {x}, Attributes(resize), x);
-      }
-    }
-    networks.push_back(builder.Finish());
-  }
-}
-
 }  // namespace
 
 void AddRowNetworks(std::vector<SweepNetwork>& networks) {
@@ -330,8 +220,6 @@ void AddRowNetworks(std::vector<SweepNetwork>& networks) {
   AddReductions(networks);
   AddSoftmax(networks);
   AddLayerNorm(networks);
-  AddMovement(networks);
-  AddLookUps(networks);
 }
 
 }  // namespace tenon::converter

@@ -76,6 +76,8 @@ inline constexpr int kShortColumns = 64;
 [[nodiscard]] const char* MatMulPanelsSupports(const OpCall& call);
 
 [[nodiscard]] const char* PoolSupports(const OpCall& call);
+/// Maxima of images of at most so many channels are taken row by row.
+inline constexpr int kMostRowMaximaChannels = 3;
 /// Accepts softmax along the last axis, whose elements are contiguous, or along another that has
 /// columns enough beside each other.
 [[nodiscard]] const char* SoftmaxSupports(const OpCall& call);

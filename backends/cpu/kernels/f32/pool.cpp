@@ -61,11 +61,10 @@ Pooling PoolingOf(const OpCall& op, PoolRoutine routine) {
 /// are the lanes. The maxima of columns come first, those of neighbours in what these leave next.
 class RowMaxima {
  public:
-  static constexpr int kMostChannels = 3;
-
   [[nodiscard]] static bool Suits(const Pooling& pooling) {
     const int64_t window = (pooling.axes[1].kernel - 1) * pooling.axes[1].dilation + 1;
-    return pooling.channels <= kMostChannels && pooling.x_strides.pixel == pooling.channels &&
+    return pooling.channels <= kMostRowMaximaChannels &&
+           pooling.x_strides.pixel == pooling.channels &&
            pooling.y_strides.pixel == pooling.channels && window <= kMostPixels / 2;
   }
 
@@ -152,7 +151,7 @@ class RowMaxima {
   const float* x_ = nullptr;
   float* y_ = nullptr;
   int64_t first_ = 0;  ///< the pixel that `columns_` begins with
-  float columns_[kMostPixels * kMostChannels];
+  float columns_[kMostPixels * kMostRowMaximaChannels];
 };
 
 void RunItem(const Pooling& pooling, int item) {

@@ -78,6 +78,37 @@ output %y
   CHECK(terms.amounts.at("tap_vectors") == 192);
 }
 
+TEST_CASE("Maxima of few channels take columns of a row, then neighbours, by hand") {
+  const Terms terms = TermsOf(R"(graph g
+input %x: f32[1,2,8,32]
+%y: f32[1,2,6,30] channels_last = max_pool(%x) {kernel=[3,3]} @cpu/cpu.max_pool.vector
+output %y
+)");
+  CHECK(terms.model == "cpu.max_pool.vector rows");
+  CHECK(terms.amounts.at("rows") == 6);
+  // Of 6 rows: 3 rows of 32 pixels of 2 channels are 12 vectors, and 3 taps of 30 are 11.25.
+  CHECK(terms.amounts.at("column_vectors") == 72);
+  CHECK(terms.amounts.at("row_vectors") == 67.5);
+  CHECK(terms.amounts.at("single") == 0);
+}
+
+TEST_CASE("A constant that several ops read is in a network's bytes once") {
+  const Result<Graph> graph = ParseGraph(R"(graph g
+input %x: f32[4,8]
+const %w: f32[8,8] = random(1)
+%h: f32[4,8] = matmul(%x, %w)
+%y: f32[4,8] = matmul(%h, %w)
+output %y
+)");
+  REQUIRE(graph.ok());
+  NetworkBytes bytes;
+  for (const OpId id : graph->OpOrder()) {
+    bytes.Add(ProfileOperands(*graph, graph->op(id), nullptr));
+  }
+  // The weights, and what one of the products reads and writes.
+  CHECK(bytes.Sum() == 256 + 256);
+}
+
 TEST_CASE("A layer normalisation goes over the rows of its last dimension") {
   const Terms terms = TermsOf(R"(graph g
 input %x: f32[3,5,48]

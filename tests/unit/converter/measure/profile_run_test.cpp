@@ -8,6 +8,7 @@
 #include "backends/cpu/caps/cpu_caps.hpp"
 #include "converter/ir/text.hpp"
 #include "converter/measure/profile_sweep.hpp"
+#include "runtime/ops/host/op_table.hpp"
 #include "tests/support/convert_and_run.hpp"
 
 namespace tenon::converter {
@@ -115,14 +116,16 @@ TEST_CASE("The sweep's networks are sound, the same every time, and reach the CP
   }
 }
 
-TEST_CASE("The sweep has every quantized op") {
+TEST_CASE("The sweep has every op but the suppression of boxes") {
   std::set<OpKind> kinds;
   for (const SweepNetwork& network : SweepNetworks()) {
     for (const OpId id : network.graph.OpOrder()) kinds.insert(network.graph.op(id).kind);
   }
-  for (int kind = static_cast<int>(OpKind::kQuantize);
-       kind <= static_cast<int>(OpKind::kQuantizedSoftmax); ++kind) {
-    CHECK_MESSAGE(kinds.contains(static_cast<OpKind>(kind)), kind);
+  for (int kind = 0; kind < kOpKindCount; ++kind) {
+    const auto op = static_cast<OpKind>(kind);
+    // The layout's copies are added to it, and how long boxes take depends on their overlaps.
+    if (op == OpKind::kCopy || op == OpKind::kNonMaxSuppression) continue;
+    CHECK_MESSAGE(kinds.contains(op), GetOpRow(op).name);
   }
 }
 
