@@ -133,6 +133,37 @@ template <int kCount, int... kIndex>
   }
 }
 
+/// Lanes of outputs that read one channel after the other, each several times.
+template <int kCount>
+struct SpreadLanes {
+  SpreadLanes(int channel, int multiplier, int count)
+      : first(channel / multiplier), read((channel + count - 1) / multiplier - first + 1) {
+    for (int i = 0; i < count; ++i) from[i] = (channel + i) / multiplier - first;
+  }
+
+  [[gnu::always_inline]] Vector<kCount> Get(const float* pixel) const {
+#if TENON_F32_AVX512
+    if constexpr (kCount == 16) {
+      return _mm512_permutexvar_ps(_mm512_load_si512(from), LoadFirst<16>(pixel + first, read));
+    }
+#endif
+#if TENON_F32_INTRINSICS
+    if constexpr (kCount == 8) {
+      const auto* lanes = reinterpret_cast<const __m256i*>(from);
+      return _mm256_permutevar8x32_ps(LoadFirst<8>(pixel + first, read), _mm256_load_si256(lanes));
+    }
+#endif
+    float lanes[kCount];
+    TENON_UNROLL
+    for (int i = 0; i < kCount; ++i) lanes[i] = pixel[first + from[i]];
+    return Load<kCount>(lanes);
+  }
+
+  int first;
+  int read;  ///< channels
+  alignas(64) int from[kCount] = {};
+};
+
 /// The same where each channel has several outputs, which follow each other.
 template <int kPixels, int kCount, bool kPartial>
 [[gnu::always_inline]] static inline void SumRepeatedTaps(const DepthwiseCall& call, int channel,
@@ -144,13 +175,9 @@ template <int kPixels, int kCount, bool kPartial>
     };
     return SumTaps<1, kPixels, kCount>(call, weights, get, sums);
   }
-  int from[kCount] = {};
-  for (int i = 0; i < count; ++i) from[i] = (channel + i) / call.multiplier;
+  const SpreadLanes<kCount> lanes(channel, call.multiplier, count);
   const auto get = [&](const float* pixel) __attribute__((always_inline)) {
-    float lanes[kCount];
-    TENON_UNROLL
-    for (int i = 0; i < kCount; ++i) lanes[i] = pixel[from[i]];
-    return Load<kCount>(lanes);
+    return lanes.Get(pixel);
   };
   SumTaps<1, kPixels, kCount>(call, weights, get, sums);
 }
