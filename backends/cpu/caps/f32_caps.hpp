@@ -29,6 +29,8 @@ inline constexpr int kMostFirstTapsOfLargeWindows = 512;
 /// one long one, where they follow each other in memory.
 inline constexpr int kElementwiseTile = 2048;
 inline constexpr int kShortColumns = 64;
+/// Rows that lie apart are brought together where they are shorter than this.
+inline constexpr int kFewStridedColumns = 8;
 
 /// Returns true for depthwise kernels (multiplier 1) whose loops load every input column once for
 /// all its outputs: square, without dilation, of 2, 3, 5 or 7 columns. Outputs of different rows

@@ -161,7 +161,10 @@ class Elementwise {
     const int rows = rows_ - first_row < tile_rows_ ? rows_ - first_row : tile_rows_;
     alignas(64) float stage[kTileFloats + kBlockPiece];
     TileRows values = RowsOf(tile, 0);
-    if (columns > 1 && values.stride != 1) values = Gathered(values, rows, columns, stage);
+    const bool is_apart = rows > 1 && columns < kFewStridedColumns && values.step != columns;
+    if (columns > 1 && (values.stride != 1 || is_apart)) {
+      values = Gathered(values, rows, columns, stage);
+    }
     float* const y = op_.Output().As<float>() + OffsetOf(tile, 0);
     const bool is_direct = columns == 1 || nest_.RowStride(0) == 1;
     for (int step = 0; step < attributes_.steps; ++step) {
@@ -260,6 +263,8 @@ class Elementwise {
     } else if (call.count > 1 && other.stride != 1 && (!repeats || (is_short && other.step != 0))) {
       other = Gathered(other, call.rows, call.count, gathered);
       repeats = false;
+    } else if (is_short && call.count < kFewStridedColumns && other.step != call.count) {
+      other = Gathered(other, call.rows, call.count, gathered);
     }
     // One value for each row is no row, however far apart these values lie.
     if (is_dense && other.step == (repeats ? 0 : call.count)) {
