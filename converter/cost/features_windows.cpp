@@ -44,6 +44,7 @@ void Depthwise(const Context& context) {
   CostTerms& terms = context.terms;
   if (!compact) terms.model += " any";
   if (group > 1) terms.model += " groups";
+  if (group == 1 && y.dims[1] != call.Input(0).dims[1]) terms.model += " multiplied";
   terms.Add("items", items);
   terms.Add("pointers", columns);
   terms.Add("item_vectors", items * vectors);

@@ -21,6 +21,7 @@ constexpr TermOps kTermOps[] = {
     {"staged", 7},
     {"staged_rows", 160},
     {"repeated_rows", 32},
+    {"copied", 8},
     {"gathered", 10},
     {"strided", 8},
     {"transposed_tiles", 140},

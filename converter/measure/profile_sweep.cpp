@@ -76,6 +76,16 @@ void AddConvNetworks(std::vector<SweepNetwork>& networks) {
                return builder.Conv(x, channels, 3, i % 5 == 4 ? 2 : 1, channels / each, true);
              });
   }
+  // Channels with several outputs each.
+  for (const int size : {7, 14, 28}) {
+    AddChain(fmt::format("multiplied {}", size), size, 6, networks,
+             [](SweepBuilder& builder, TensorId, int i) {
+               const int channels = builder.Pick({8, 16, 24});
+               const TensorId x = builder.Conv(builder.Root(), channels, 1, 1, 1, false);
+               return builder.Conv(x, channels * builder.Pick({2, 3, 4, 6}), i % 3 == 2 ? 5 : 3,
+                                   i % 2 + 1, channels, true);
+             });
+  }
   // All of it fits in the second cache, including weights.
   for (const int size : {8, 12, 16, 24, 32}) {
     for (const int kernel : {1, 3}) {

@@ -107,21 +107,28 @@ void AddLookUps(std::vector<SweepNetwork>& networks) {
     }
     networks.push_back(builder.Finish());
   }
-  for (const auto& dims :
-       std::vector<std::vector<int32_t>>{{1, 16, 14, 14}, {1, 96, 11, 11}, {1, 64, 28, 28}}) {
-    SweepBuilder builder(NameOf("resize twice", dims), 501);
-    for (const ResizeMode mode : {ResizeMode::kNearest, ResizeMode::kLinear}) {
-      for (const bool image : {false, true}) {
-        const TensorId input = builder.Input(dims);
-        const TensorId x = image ? builder.Conv(input, dims[1], 1, 1, 1, false) : input;
-        ResizeAttributes resize;
+}
+
+/// Images that become larger, and smaller ones.
+void AddResizing(std::vector<SweepNetwork>& networks) {
+  for (const auto& dims : std::vector<std::vector<int32_t>>{
+           {1, 16, 14, 14}, {1, 96, 11, 11}, {1, 64, 28, 28}, {1, 4, 64, 64}, {1, 3, 96, 96}}) {
+    SweepBuilder builder(NameOf("resize", dims), 501);
+    const TensorId input = builder.Input(dims);
+    const TensorId image = builder.Conv(input, dims[1], 1, 1, 1, false);
+    for (const float scale : {0.5F, 2.0F, 4.0F}) {
+      ResizeAttributes resize;
+      resize.rank = 4;
+      for (int k = 0; k < 4; ++k) {
+        resize.scales[k] = k < 2 ? 1.0F : scale;
+        const auto size = static_cast<float>(dims[static_cast<size_t>(k)]);
+        resize.sizes[k] = static_cast<int32_t>(size * resize.scales[k]);
+      }
+      for (const ResizeMode mode : {ResizeMode::kNearest, ResizeMode::kLinear}) {
         resize.mode = mode;
-        resize.rank = 4;
-        for (int k = 0; k < 4; ++k) {
-          resize.scales[k] = k < 2 ? 1.0F : 2.0F;
-          resize.sizes[k] = dims[static_cast<size_t>(k)] * (k < 2 ? 1 : 2);
+        for (const TensorId x : {input, image}) {
+          builder.Add(OpKind::kResize, {x}, Attributes(resize), x);
         }
-        builder.Add(OpKind::kResize, {x}, Attributes(resize), x);
       }
     }
     networks.push_back(builder.Finish());
@@ -227,6 +234,7 @@ void AddMovementNetworks(std::vector<SweepNetwork>& networks) {
   AddMovement(networks);
   AddGathering(networks);
   AddLookUps(networks);
+  AddResizing(networks);
   AddChoices(networks);
   AddRunning(networks);
 }

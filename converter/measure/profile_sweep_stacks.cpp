@@ -1,5 +1,5 @@
 // Makes the sweep's ops on elements that lie apart: planes that are stacked along the last axis or
-// taken apart along it, as spectra and pairs of coordinates are, and halves of channels.
+// taken apart along it, as spectra and pairs of coordinates are, and parts of channels.
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -12,14 +12,15 @@ namespace {
 /// Adds ops to one network; what they read and write are views of the stack.
 class Stack {
  public:
-  Stack(const std::vector<int32_t>& dims, int planes)
+  Stack(const std::vector<int32_t>& dims, int planes, int width)
       : dims_(dims),
         planes_(planes),
-        builder_(fmt::format("stack {} of {}", planes, fmt::join(dims, "x")), 600) {}
+        width_(width),
+        builder_(fmt::format("stack {} of {}x{}", planes, fmt::join(dims, "x"), width), 600) {}
 
   SweepNetwork Make() {
     std::vector<int32_t> stacked = dims_;
-    stacked.push_back(planes_);
+    stacked.push_back(planes_ * width_);
     const TensorId whole = builder_.Input(stacked);
     const TensorId first = Plane(whole, 0);
     const TensorId second = Plane(whole, planes_ - 1);
@@ -31,7 +32,7 @@ class Stack {
     Padded(first);
     // Elements with gaps between them are written.
     std::vector<int32_t> flat = dims_;
-    flat.push_back(1);
+    flat.push_back(width_);
     const TensorId x = builder_.Input(flat);
     const TensorId y = builder_.Input(flat);
     const TensorId joined = Joined({Function(x, UnaryFunction::kNeg), Sum(x, y)});
@@ -47,9 +48,9 @@ class Stack {
     slice.rank = static_cast<int32_t>(dims_.size()) + 1;
     for (int k = 0; k < slice.rank; ++k) {
       const bool is_last = k + 1 == slice.rank;
-      slice.begins[k] = is_last ? index : 0;
+      slice.begins[k] = is_last ? index * width_ : 0;
       slice.steps[k] = 1;
-      slice.sizes[k] = is_last ? 1 : dims_[static_cast<size_t>(k)];
+      slice.sizes[k] = is_last ? width_ : dims_[static_cast<size_t>(k)];
     }
     return builder_.Add(OpKind::kSlice, {whole}, Attributes(slice), whole);
   }
@@ -97,6 +98,7 @@ class Stack {
 
   const std::vector<int32_t>& dims_;
   int planes_;
+  int width_;  ///< elements of a plane that follow each other
   SweepBuilder builder_;
 };
 
@@ -131,7 +133,10 @@ SweepNetwork Shuffled(DType dtype, int channels, int size) {
 void AddStackNetworks(std::vector<SweepNetwork>& networks) {
   for (const auto& dims :
        std::vector<std::vector<int32_t>>{{12, 20}, {64, 100}, {309, 172}, {8, 96, 96}}) {
-    for (const int planes : {2, 5}) networks.push_back(Stack(dims, planes).Make());
+    for (const int planes : {2, 5}) networks.push_back(Stack(dims, planes, 1).Make());
+  }
+  for (const auto& dims : std::vector<std::vector<int32_t>>{{49}, {24, 24}, {64, 64}}) {
+    for (const int width : {3, 16, 63, 96}) networks.push_back(Stack(dims, 2, width).Make());
   }
   for (const DType dtype : {DType::kF32, DType::kU8}) {
     for (const int size : {7, 14, 28}) networks.push_back(Shuffled(dtype, 48 * (56 / size), size));

@@ -337,7 +337,7 @@ TEST_CASE("A depthwise convolution whose channels have several outputs goes tap 
   };
   CHECK(of_outputs(16).model == "cpu.conv.vector_depthwise");
   const Terms several = of_outputs(32);
-  CHECK(several.model == "cpu.conv.vector_depthwise any");
+  CHECK(several.model == "cpu.conv.vector_depthwise any multiplied");
   CHECK(several.amounts.at("pointers") == 7 * 7 * 9);
 }
 
