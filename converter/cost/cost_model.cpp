@@ -8,6 +8,7 @@
 
 #include "backends/cpu/caps/cpu_caps.hpp"
 #include "backends/cpu/caps/dsp_caps.hpp"
+#include "backends/cpu/caps/f32_caps.hpp"
 #include "backends/cpu/caps/kernel_work.hpp"
 #include "backends/fpga/codegen/predict_op.hpp"
 #include "converter/cost/features_kernels.hpp"
@@ -172,23 +173,39 @@ Picoseconds TakeCached(const Graph& graph, const Unit& unit, int64_t constants,
   return time;
 }
 
-/// Returns true for a reduction that adds up one element after the other: vectors take outputs that
-/// lie beside each other.
-bool ReducesOneByOne(const OpCall& call, bool is_located) {
+/// Returns how many elementary operations an element of a reduction takes: vectors take outputs
+/// that lie beside each other, and neighbours that are added up. Fitted to the sweep of `tenon
+/// profile` on one core (Zen 4).
+int64_t OpsOfReducedElement(const OpCall& call, bool is_located) {
+  constexpr int64_t kInVectors = 1;
+  constexpr int64_t kOfExtreme = 4;
+  constexpr int64_t kOneByOne = 8;
   constexpr int32_t kLanes = 16;
   constexpr int kImageRank = 4;
   const TensorView& x = call.Input(0);
   const auto mask = static_cast<uint32_t>(call.AttributesAs<ReduceAttributes>().axes_mask);
   // Until layouts are known, images are taken to have channels last, as on a CPU.
   const bool keeps_channels = !is_located && x.rank == kImageRank && ((mask >> 1) & 1U) == 0;
-  if (keeps_channels && x.dims[1] > 1) return x.dims[1] < kLanes;
+  if (keeps_channels && x.dims[1] > 1) return x.dims[1] < kLanes ? kOneByOne : kInVectors;
   int innermost = -1;
   for (int axis = 0; axis < x.rank; ++axis) {
     if (x.dims[axis] == 1) continue;
     if (innermost < 0 || x.strides[axis] < x.strides[innermost]) innermost = axis;
   }
-  if (innermost < 0) return false;
-  return ((mask >> innermost) & 1U) != 0 || x.dims[innermost] < kLanes;
+  if (innermost < 0) return kInVectors;
+  if (((mask >> innermost) & 1U) == 0) {
+    return x.dims[innermost] < kLanes ? kOneByOne : kInVectors;
+  }
+  switch (call.AttributesAs<ReduceAttributes>().function) {
+    case ReduceFunction::kMax:
+    case ReduceFunction::kMin:
+      return kOfExtreme;
+    case ReduceFunction::kProd:
+    case ReduceFunction::kLogSumExp:
+      return kOneByOne;
+    default:
+      return x.strides[innermost] == 1 ? kInVectors : kOneByOne;
+  }
 }
 
 /// Returns how many of the operations that are counted for a function vectors do not take: maxima,
@@ -202,7 +219,7 @@ int64_t SavedByVectors(UnaryFunction function) {
 /// small whole exponent is products, and what has no vector form takes as long as several of those.
 int64_t ElementaryOps(const Op& op, const Unit& unit, const OpCall& call, bool is_located,
                       int64_t counted) {
-  constexpr int64_t kOneByOne = 8;
+  constexpr int64_t kOfTile = 300;
   constexpr float kMostProducts = 4;
   if (unit.portable_kernels_only) return counted;
   const int64_t elements = call.Output().Elements();
@@ -214,10 +231,10 @@ int64_t ElementaryOps(const Op& op, const Unit& unit, const OpCall& call, bool i
     for (int step = 0; step < steps.steps; ++step) {
       counted -= elements * SavedByVectors(steps.activations[step]);
     }
-    return counted;
+    return counted + kOfTile * steps.steps * CeilDiv<int64_t>(elements, cpu::f32::kElementwiseTile);
   }
   if (!IsPortable(op)) return counted;
-  if (op.kind == OpKind::kReduce && ReducesOneByOne(call, is_located)) return kOneByOne * counted;
+  if (op.kind == OpKind::kReduce) return OpsOfReducedElement(call, is_located) * counted;
   const float* exponent = ConstantExponent(call, op.kind);
   if (exponent == nullptr || *exponent < 1 || *exponent > kMostProducts) return counted;
   return std::floor(*exponent) == *exponent ? elements : counted;
@@ -227,6 +244,11 @@ int64_t ElementaryOps(const Op& op, const Unit& unit, const OpCall& call, bool i
 double ElementaryRate(const Op& op, const Unit& unit) {
   const bool moves = TraitsOf(op.kind).moves_elements && unit.moved_elements_per_second > 0;
   return moves ? unit.moved_elements_per_second : unit.elementary_ops_per_second;
+}
+
+/// Returns true for an op that reads or writes bytes.
+bool HasBytes(const OpCall& call) {
+  return DTypeBytes(call.Input(0).dtype) == 1 || DTypeBytes(call.Output().dtype) == 1;
 }
 
 /// Returns the bytes of the op's inputs that are constants, once each.
@@ -345,7 +367,8 @@ OpTime AnalyticCostModel::TimeOf(const Graph& graph, const Op& op, const Unit& u
   const int64_t own_others = cpu::OwnElementaryOps(op.kernel.c_str(), view.call(), wide_bytes);
   if (own_others >= 0) {
     // Such processors' vectors of bytes are twice as wide.
-    const double rate = unit.elementary_ops_per_second * (MultipliesBytes(unit) ? 2 : 1);
+    const bool is_wide = MultipliesBytes(unit) && HasBytes(view.call());
+    const double rate = unit.elementary_ops_per_second * (is_wide ? 2 : 1);
     time.compute += TimeAtRate(static_cast<double>(own_others), rate * threads);
   } else if (!on_the_way_out) {
     const int64_t others =

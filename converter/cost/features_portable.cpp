@@ -200,9 +200,14 @@ void Resize(const Context& context) {
     if (y.dims[k] > 1 && y.strides[k] == 1) innermost = k;
   }
   const double row = y.rank > 0 ? std::max(y.dims[innermost], 1) : 1;
+  const int32_t* const sizes = context.call().Input(0).dims;
+  // Neighbours that are resized come from two places each; others go along.
+  const bool by_columns = y.rank > 0 && sizes[innermost] != y.dims[innermost];
   context.terms.model += fmt::format(" {}", FunctionName(context.operands));
-  context.terms.Add("rows", elements / row);
-  context.terms.Add("elements", elements);
+  context.terms.Add("rows", by_columns ? 0.0 : elements / row);
+  context.terms.Add("elements", by_columns ? 0.0 : elements);
+  context.terms.Add("columns", by_columns ? elements / row : 0.0);
+  context.terms.Add("column_elements", by_columns ? elements : 0.0);
   AddActivationTraffic(context);
 }
 

@@ -145,6 +145,9 @@ void Softmax(const Context& context) {
   AddRows(context, context.call().AttributesAs<SoftmaxAttributes>().axis);
 }
 void ChannelSoftmax(const Context& context) { Softmax(context); }
-void LayerNorm(const Context& context) { AddRows(context, context.call().Input(0).rank - 1); }
+void LayerNorm(const Context& context) {
+  if (context.call().AttributesAs<LayerNormAttributes>().rms != 0) context.terms.model += " rms";
+  AddRows(context, context.call().Input(0).rank - 1);
+}
 
 }  // namespace tenon::converter::features

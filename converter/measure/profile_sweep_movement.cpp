@@ -93,8 +93,15 @@ void AddMovement(std::vector<SweepNetwork>& networks) {
 }
 
 void AddLookUps(std::vector<SweepNetwork>& networks) {
-  for (const auto& dims : std::vector<std::vector<int32_t>>{
-           {2, 24, 44, 44}, {2, 48, 22, 22}, {2, 96, 11, 11}, {98, 192}, {1000, 64}}) {
+  for (const auto& dims : std::vector<std::vector<int32_t>>{{2, 24, 44, 44},
+                                                            {2, 48, 22, 22},
+                                                            {2, 96, 11, 11},
+                                                            {98, 192},
+                                                            {1000, 64},
+                                                            {4096, 3},
+                                                            {12288, 2},
+                                                            {2048, 16},
+                                                            {64, 500}}) {
     SweepBuilder builder(NameOf("gather rows", dims), 500);
     for (const int axis : {0, 1}) {
       const int32_t limit = dims[static_cast<size_t>(axis)];

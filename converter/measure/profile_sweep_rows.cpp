@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "converter/measure/profile_sweep.hpp"
 
@@ -90,6 +91,34 @@ void AddShortRows(std::vector<SweepNetwork>& networks) {
         binary.activation.function = UnaryFunction::kTanh;
         builder.Add(OpKind::kBinary, {x, y}, Attributes(binary), x);
       }
+    }
+    networks.push_back(builder.Finish());
+  }
+}
+
+/// Operands that repeat along dimensions inside others which they have: statistics of channels and
+/// of heads, offsets of windows.
+void AddRepeatsInParts(std::vector<SweepNetwork>& networks) {
+  using Dims = std::vector<int32_t>;
+  const std::vector<std::pair<Dims, Dims>> operands = {
+      {{2, 3072, 32}, {2, 1, 32}},       {{2, 196, 64}, {2, 1, 64}},
+      {{4, 49, 256}, {4, 1, 256}},       {{2, 768, 24}, {2, 1, 24}},
+      {{4, 16, 100, 8}, {4, 1, 100, 8}}, {{192, 1, 1, 2}, {1, 7, 7, 2}},
+      {{8, 50, 4}, {8, 1, 4}},           {{2, 64, 16, 6}, {2, 1, 16, 6}},
+      {{64, 1, 12}, {1, 64, 12}},        {{32, 10, 16}, {32, 10, 1}},
+      {{8, 96, 2, 3}, {8, 1, 2, 3}},     {{12, 5, 5}, {1, 5, 1}},
+  };
+  for (const auto& [left, right] : operands) {
+    SweepBuilder builder(NameOf("parts", fmt::format("{}", fmt::join(left, "x")).c_str(), right),
+                         121);
+    const TensorId x = builder.Input(left);
+    const TensorId y = builder.Input(right);
+    for (const BinaryFunction function : {BinaryFunction::kAdd, BinaryFunction::kDiv}) {
+      BinaryAttributes binary;
+      binary.function = function;
+      builder.Add(OpKind::kBinary, {x, y}, Attributes(binary), x);
+      binary.activation.function = UnaryFunction::kSigmoid;
+      builder.Add(OpKind::kBinary, {x, y}, Attributes(binary), x);
     }
     networks.push_back(builder.Finish());
   }
@@ -198,8 +227,17 @@ void AddSoftmax(std::vector<SweepNetwork>& networks) {
 
 void AddLayerNorm(std::vector<SweepNetwork>& networks) {
   SweepBuilder builder("layer_norm", 320);
-  for (const auto& dims : std::vector<std::vector<int32_t>>{
-           {1, 64}, {99, 64}, {128, 128}, {197, 192}, {1, 49, 768}, {16, 1024}, {400, 32}}) {
+  for (const auto& dims : std::vector<std::vector<int32_t>>{{1, 64},
+                                                            {99, 64},
+                                                            {128, 128},
+                                                            {197, 192},
+                                                            {1, 49, 768},
+                                                            {16, 1024},
+                                                            {400, 32},
+                                                            {9216, 16},
+                                                            {2304, 48},
+                                                            {784, 96},
+                                                            {4, 12288}}) {
     for (const int rms : {0, 1}) {
       const TensorId x = builder.Input(dims);
       const TensorId scale = builder.ConstantOf(DType::kF32, {dims.back()});
@@ -216,6 +254,7 @@ void AddRowNetworks(std::vector<SweepNetwork>& networks) {
   AddUnary(networks);
   AddBinary(networks);
   AddShortRows(networks);
+  AddRepeatsInParts(networks);
   AddElementwise(networks);
   AddReductions(networks);
   AddSoftmax(networks);

@@ -78,18 +78,24 @@ output %odd
 }
 
 TEST_CASE(
-    "AnalyticCostModel: reductions along rows go element by element, powers may be products") {
+    "AnalyticCostModel: sums go in vectors, extremes of rows and few columns do not; powers may be "
+    "products") {
   constexpr std::string_view kOps = R"(graph g
 input %x: f32[4,64,32]
 input %image: f32[1,32,16,16]
+input %narrow: f32[4,256,8]
 const %two: f32[] = [2]
 %rows = reduce(%x) {function=sum, axes_mask=4}
+%most = reduce(%x) {function=max, axes_mask=4}
 %columns = reduce(%x) {function=sum, axes_mask=2}
+%few = reduce(%narrow) {function=sum, axes_mask=2}
 %square = binary(%x, %two) {function=pow}
 %pool = reduce(%image) {function=mean, axes_mask=12}
 output %pool
 output %rows
+output %most
 output %columns
+output %few
 output %square
 )";
   const Graph graph = Parse(kOps);
@@ -101,7 +107,9 @@ output %square
     return AnalyticCostModel(1).TimeOf(graph, op, unit).compute;
   };
   constexpr Picoseconds kElements = Picoseconds{4} * 64 * 32 * 1000;
-  CHECK(compute("rows", "cpu.reduce.portable") == 8 * kElements);
+  CHECK(compute("rows", "cpu.reduce.portable") == kElements);
+  CHECK(compute("most", "cpu.reduce.portable") == 4 * kElements);
+  CHECK(compute("few", "cpu.reduce.portable") == 8 * kElements);
   CHECK(compute("columns", "cpu.reduce.portable") == kElements);
   CHECK(compute("pool", "cpu.reduce.portable") == kElements);
   CHECK(compute("square", "cpu.binary.portable") == kElements);
