@@ -78,10 +78,14 @@ template <int kWidth, typename T, typename Rule>
 T TakeWindows(const T* x, int count) {
   T partial[kWidth];
   for (int k = 0; k < kWidth; ++k) partial[k] = x[k];
-  for (int i = kWidth; i < count; i += kWidth) {
-    const T* window = x + (i + kWidth <= count ? i : count - kWidth);
+  int i = kWidth;
+  for (; i + kWidth <= count; i += kWidth) {
     TENON_REDUCE_AS_VECTORS
-    for (int k = 0; k < kWidth; ++k) partial[k] = Rule::Join(partial[k], window[k]);
+    for (int k = 0; k < kWidth; ++k) partial[k] = Rule::Join(partial[k], x[i + k]);
+  }
+  if (i < count) {
+    TENON_REDUCE_AS_VECTORS
+    for (int k = 0; k < kWidth; ++k) partial[k] = Rule::Join(partial[k], x[count - kWidth + k]);
   }
   for (int from = kReduceLanes; from < kWidth; from += kReduceLanes) {
     TENON_REDUCE_AS_VECTORS
