@@ -81,6 +81,9 @@ Result<Quantization> ReadQuantization(const format::Tensor& tensor, DType dtype,
       return InputError("it has {} scales, which no dimension {} has", count, axis);
     }
   }
+  if (dtype == DType::kU16 || dtype == DType::kU32 || dtype == DType::kU64) {
+    return InputError("it has a scale, which TFLite gives no {}", DTypeName(dtype));
+  }
   quantization.scales.assign(stored->scale()->begin(), stored->scale()->end());
   for (const float scale : quantization.scales) {
     // Some writers note a scale of 0 with tensors that are not quantized.
@@ -178,11 +181,32 @@ Result<std::vector<std::byte>> ReadData(const format::Model& model, const format
   return result;
 }
 
+namespace {
+
+/// Bytes of the character of UTF-8 that a text begins with; 0 where it begins with none, or with
+/// one that does not print.
+size_t CharacterBytes(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (byte(0) < 0x80) return byte(0) < ' ' || byte(0) == 0x7F ? 0 : 1;
+  const size_t length = byte(0) < 0xE0 ? 2 : byte(0) < 0xF0 ? 3 : 4;
+  if (byte(0) < 0xC2 || byte(0) > 0xF4 || text.size() < length) return 0;
+  uint32_t code = byte(0) & (0x7FU >> length);
+  for (size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0U) != 0x80) return 0;
+    code = code << 6 | (byte(i) & 0x3FU);
+  }
+  // Not as long as it need be, a control, half of a pair of UTF-16, or beyond the last.
+  const uint32_t least = length == 2 ? 0xA0 : length == 3 ? 0x800 : 0x10000;
+  return code < least || (code >= 0xD800 && code < 0xE000) || code > 0x10FFFF ? 0 : length;
+}
+
+}  // namespace
+
 std::string NameOf(const format::Tensor& tensor, int32_t index) {
   constexpr size_t kMostOfName = 1024;
   const std::string name = FullNameOf(tensor, index);
   const size_t end = name.find(';');
-  return name.substr(0, end == 0 ? kMostOfName : std::min(end, kMostOfName));
+  return PrintableName(name.substr(0, end == 0 ? kMostOfName : std::min(end, kMostOfName)));
 }
 
 std::string FullNameOf(const format::Tensor& tensor, int32_t index) {
@@ -191,8 +215,10 @@ std::string FullNameOf(const format::Tensor& tensor, int32_t index) {
 }
 
 std::string PrintableName(std::string name) {
-  for (char& c : name) {
-    if (c < ' ' || c > '~') c = '_';
+  for (size_t i = 0; i < name.size();) {
+    const size_t length = CharacterBytes(std::string_view(name).substr(i));
+    if (length == 0) name[i] = '_';
+    i += std::max<size_t>(length, 1);
   }
   return name;
 }

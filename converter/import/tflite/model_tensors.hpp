@@ -68,7 +68,7 @@ struct Quantization {
 /// The same up to the first semicolon: where operators were fused, the names of all of them follow.
 [[nodiscard]] std::string NameOf(const format::Tensor& tensor, int32_t index);
 
-/// With '_' for every byte that is not printable ASCII.
+/// With '_' for every byte that belongs to no printable character of UTF-8.
 [[nodiscard]] std::string PrintableName(std::string name);
 
 }  // namespace tenon::converter::tflite

@@ -80,6 +80,16 @@ Result<TensorId> Chosen(Node& node, TensorId condition, TensorId x, TensorId y) 
   return node.Emit(OpKind::kSelect, {condition, x, y}, Attributes());
 }
 
+/// True of elements with a sign, -0 among them: its reciprocal is the least of all numbers.
+Result<TensorId> HasSign(Node& node, TensorId x) {
+  const TensorId zero = node.Scalar("zero", node.DTypeOf(x), 0.0);
+  const TensorId one = node.Scalar("one", node.DTypeOf(x), 1.0);
+  TENON_ASSIGN_OR_RETURN(const TensorId below, node.Binary(BinaryFunction::kLess, x, zero));
+  TENON_ASSIGN_OR_RETURN(TensorId inverse, node.Binary(BinaryFunction::kDiv, one, x));
+  TENON_ASSIGN_OR_RETURN(inverse, node.Binary(BinaryFunction::kLess, inverse, zero));
+  return node.Binary(BinaryFunction::kOr, below, inverse);
+}
+
 }  // namespace
 
 Status LowerBinary(Node& node) {
@@ -112,7 +122,8 @@ Status LowerFloorDiv(Node& node) {
   return node.SetOutput(0, z, x.order);
 }
 
-// The angle of |x| and |y|, put into the quadrant of (x, y); 0 at the origin.
+// The angle of |x| and |y|, put into the quadrant of (x, y) that their signs say; at the origin
+// too.
 Status LowerAtan2(Node& node) {
   TENON_ASSIGN_OR_RETURN(const Operands operands, node.Aligned({0, 1}));
   const TensorId y = operands.ids[0];
@@ -130,9 +141,9 @@ Status LowerAtan2(Node& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId flat, node.Binary(BinaryFunction::kEqual, height, zero));
   TENON_ASSIGN_OR_RETURN(const TensorId acute, Chosen(node, flat, zero, steep));
   TENON_ASSIGN_OR_RETURN(const TensorId obtuse, node.Binary(BinaryFunction::kSub, pi, acute));
-  TENON_ASSIGN_OR_RETURN(const TensorId left, node.Binary(BinaryFunction::kLess, x, zero));
+  TENON_ASSIGN_OR_RETURN(const TensorId left, HasSign(node, x));
   TENON_ASSIGN_OR_RETURN(const TensorId angle, Chosen(node, left, obtuse, acute));
-  TENON_ASSIGN_OR_RETURN(const TensorId below, node.Binary(BinaryFunction::kLess, y, zero));
+  TENON_ASSIGN_OR_RETURN(const TensorId below, HasSign(node, y));
   TENON_ASSIGN_OR_RETURN(const TensorId negated, unary(UnaryFunction::kNeg, angle));
   TENON_ASSIGN_OR_RETURN(const TensorId z, Chosen(node, below, negated, angle));
   return node.SetOutput(0, z, operands.order);

@@ -13,9 +13,12 @@ Result<int32_t> LastAxis(Node& node, TensorId x, Order order) {
   return AxisIn(order, rank - 1);
 }
 
-float Beta(const Node& node) {
+/// What the exponents of SOFTMAX are multiplied by.
+Result<float> Beta(const Node& node) {
+  if (node.op() == format::BuiltinOperator::LOG_SOFTMAX) return 1.0F;
   const auto* options = node.stored().builtin_options_as_SoftmaxOptions();
-  return options == nullptr ? 1.0F : options->beta();
+  if (options == nullptr) return InputError("its options are missing");
+  return options->beta();
 }
 
 }  // namespace
@@ -24,9 +27,10 @@ Status LowerSoftmax(Node& node) {
   const bool log = node.op() == format::BuiltinOperator::LOG_SOFTMAX;
   const Order order = node.OrderOf(0);
   TENON_ASSIGN_OR_RETURN(TensorId x, node.Input(0, order));
-  if (!log && Beta(node) != 1.0F) {
-    TENON_ASSIGN_OR_RETURN(
-        x, node.Binary(BinaryFunction::kMul, x, node.Scalar("beta", node.DTypeOf(x), Beta(node))));
+  TENON_ASSIGN_OR_RETURN(const float beta, Beta(node));
+  if (beta != 1.0F) {
+    const TensorId factor = node.Scalar("beta", node.DTypeOf(x), beta);
+    TENON_ASSIGN_OR_RETURN(x, node.Binary(BinaryFunction::kMul, x, factor));
   }
   SoftmaxAttributes attributes;
   TENON_ASSIGN_OR_RETURN(attributes.axis, LastAxis(node, x, order));
@@ -47,7 +51,8 @@ Status LowerQuantizedSoftmax(Node& node) {
   TENON_ASSIGN_OR_RETURN(const Quantization x_numbers, node.InputQuantization(0));
   const Order order = node.OrderOf(0);
   TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0, order));
-  const SoftmaxScaling scaling = ScaleSoftmax(double{Beta(node)}, double{x_numbers.scale()});
+  TENON_ASSIGN_OR_RETURN(const float beta, Beta(node));
+  const SoftmaxScaling scaling = ScaleSoftmax(double{beta}, double{x_numbers.scale()});
   QuantizedSoftmaxAttributes attributes;
   TENON_ASSIGN_OR_RETURN(attributes.softmax.axis, LastAxis(node, x, order));
   TENON_ASSIGN_OR_RETURN(attributes.scale, ScaleOf(scaling.factor));

@@ -30,6 +30,9 @@ Status LowerResize(Node& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0, Order::kChannelsFirst));
   TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> size, node.Ints(1));
   TENON_ASSIGN_OR_RETURN(const Centers centers, ReadCenters(node));
+  if (centers.align_corners && centers.half_pixel) {
+    return InputError("align_corners and half_pixel_centers exclude each other");
+  }
   const Shape shape = node.ShapeOf(x);
   if (size.size() != 2 || size[0] < 1 || size[1] < 1 || size[0] > INT32_MAX ||
       size[1] > INT32_MAX || shape[2] < 1 || shape[3] < 1) {

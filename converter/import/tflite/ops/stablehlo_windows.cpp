@@ -16,12 +16,13 @@ using phases::Extent;
 
 constexpr int64_t kMostExtent = 1 << 28;  // of windows, as attributes.hpp says
 
-/// `count` numbers, from `least` to kMostExtent; absent: `absent` each.
-Result<Dims> Read(const Longs* values, size_t count, int64_t absent, int64_t least) {
+/// The `count` numbers of the option `name`, from `least` to kMostExtent; absent: `absent` each.
+Result<Dims> Read(const char* name, const Longs* values, size_t count, int64_t absent,
+                  int64_t least) {
   if (values == nullptr || values->size() == 0) return Dims(count, absent);
   const auto sound = [&](int64_t value) { return value >= least && value <= kMostExtent; };
   if (values->size() != count || !std::all_of(values->begin(), values->end(), sound)) {
-    return InputError("a list of its options is out of range");
+    return InputError("its {} must be {} numbers from {} to {}", name, count, least, kMostExtent);
   }
   return Dims(values->begin(), values->end());
 }
@@ -38,7 +39,7 @@ bool IsPermutation(const std::vector<int32_t>& dims) {
 
 Result<std::vector<int32_t>> Permutation(int64_t first, int64_t second, const Longs* spatial,
                                          size_t count) {
-  TENON_ASSIGN_OR_RETURN(const Dims others, Read(spatial, count, -1, 0));
+  TENON_ASSIGN_OR_RETURN(const Dims others, Read("spatial dimensions", spatial, count, -1, 0));
   std::vector<int32_t> permutation;
   for (const int64_t dim : {first, second}) {
     if (dim < 0 || dim > kMostExtent) return InputError("its dimension numbers are out of range");
@@ -81,10 +82,14 @@ Result<TensorId> AsVolume(Node& node, TensorId x) {
 
 Status ReadAlong(const format::StablehloConvolutionOptions& options, size_t count,
                  GeneralConv& conv) {
-  TENON_ASSIGN_OR_RETURN(const Dims strides, Read(options.window_strides(), count, 1, 1));
-  TENON_ASSIGN_OR_RETURN(const Dims pads, Read(options.padding(), 2 * count, 0, -kMostExtent));
-  TENON_ASSIGN_OR_RETURN(const Dims spreads, Read(options.lhs_dilation(), count, 1, 1));
-  TENON_ASSIGN_OR_RETURN(const Dims dilations, Read(options.rhs_dilation(), count, 1, 1));
+  TENON_ASSIGN_OR_RETURN(const Dims strides,
+                         Read("window_strides", options.window_strides(), count, 1, 1));
+  TENON_ASSIGN_OR_RETURN(const Dims pads,
+                         Read("padding", options.padding(), 2 * count, 0, -kMostExtent));
+  TENON_ASSIGN_OR_RETURN(const Dims spreads,
+                         Read("lhs_dilation", options.lhs_dilation(), count, 1, 1));
+  TENON_ASSIGN_OR_RETURN(const Dims dilations,
+                         Read("rhs_dilation", options.rhs_dilation(), count, 1, 1));
   const auto* reversal = options.window_reversal();
   for (size_t i = 0; i < count; ++i) {
     Along& along = conv.along[kMostSpatial - count + i];
@@ -300,11 +305,15 @@ Result<Op> BodyOf(const Node& node, int32_t index) {
 
 Result<std::vector<Slide>> ReadSlides(const format::StablehloReduceWindowOptions& options,
                                       size_t rank) {
-  TENON_ASSIGN_OR_RETURN(const Dims sizes, Read(options.window_dimensions(), rank, 1, 1));
-  TENON_ASSIGN_OR_RETURN(const Dims strides, Read(options.window_strides(), rank, 1, 1));
-  TENON_ASSIGN_OR_RETURN(const Dims spreads, Read(options.base_dilations(), rank, 1, 1));
-  TENON_ASSIGN_OR_RETURN(const Dims dilations, Read(options.window_dilations(), rank, 1, 1));
-  TENON_ASSIGN_OR_RETURN(const Dims pads, Read(options.padding(), 2 * rank, 0, 0));
+  TENON_ASSIGN_OR_RETURN(const Dims sizes,
+                         Read("window_dimensions", options.window_dimensions(), rank, 1, 1));
+  TENON_ASSIGN_OR_RETURN(const Dims strides,
+                         Read("window_strides", options.window_strides(), rank, 1, 1));
+  TENON_ASSIGN_OR_RETURN(const Dims spreads,
+                         Read("base_dilations", options.base_dilations(), rank, 1, 1));
+  TENON_ASSIGN_OR_RETURN(const Dims dilations,
+                         Read("window_dilations", options.window_dilations(), rank, 1, 1));
+  TENON_ASSIGN_OR_RETURN(const Dims pads, Read("padding", options.padding(), 2 * rank, 0, 0));
   std::vector<Slide> slides(rank);
   for (size_t k = 0; k < rank; ++k) {
     if (spreads[k] != 1) return InputError("its base_dilations are not 1");

@@ -16,8 +16,10 @@ enum : int { kBoxes = 0, kScores = 1, kMost = 2, kOverlap = 3, kLeast = 4, kSigm
 /// A scalar input that must be known now.
 Result<double> Known(Node& node, int index) {
   TENON_ASSIGN_OR_RETURN(const std::vector<double> values, node.Doubles(index));
+  const bool all = index == kLeast && values.size() == 1 && std::isinf(values[0]) && values[0] < 0;
+  if (all) return double{std::numeric_limits<float>::lowest()};  // TensorFlow's default: any score
   if (values.size() != 1 || !std::isfinite(values[0])) {
-    return InputError("input {} is no number", index);
+    return InputError("input {} is not one finite number", index);
   }
   return values[0];
 }
@@ -39,6 +41,7 @@ Result<NonMaxSuppressionAttributes> ReadAttributes(Node& node) {
   // TFLite drops a box with just this overlap too.
   attributes.overlap =
       std::nextafter(static_cast<float>(overlap), -std::numeric_limits<float>::infinity());
+  if (overlap <= 0) attributes.most_of_class = 1;  // all others overlap the first by 0 at least
   attributes.least_score = static_cast<float>(least);
   attributes.by_score = 1;
   return attributes;

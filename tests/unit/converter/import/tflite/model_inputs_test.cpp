@@ -29,6 +29,25 @@ TEST_CASE("TFLite inputs: ports are called after their tensors") {
   CHECK(graph->outputs()[0].name == "y:0");
 }
 
+TEST_CASE("TFLite inputs: names are UTF-8; bytes that belong to no printable character are not") {
+  const std::pair<std::string, std::string> names[] = {
+      {"\u00e9t\u00e9", "\u00e9t\u00e9"},
+      {"\u5165\u529b\U0001F600", "\u5165\u529b\U0001F600"},
+      {"a\xff\x01z", "a__z"},
+      {"\xc3(", "_("},
+      {"\xe5\x85", "__"},
+      {"\xc0\xaf\xed\xa0\x80", "_____"},
+      {"\xc2\x85 ~", "__ ~"}};
+  for (const auto& [given, kept] : names) {
+    TfliteBuilder model;
+    const int32_t x = model.Input(given, TensorType::FLOAT32, {1, 4});
+    model.Node(Op::RELU, {x}, {model.Output("y", TensorType::FLOAT32, {1, 4})});
+    const auto graph = ImportBytes(model.File());
+    REQUIRE(graph.ok());
+    CHECK(graph->inputs()[0].name == kept);
+  }
+}
+
 TEST_CASE("TFLite inputs: a signature's names go first") {
   TfliteBuilder model;
   FillRelu(model);

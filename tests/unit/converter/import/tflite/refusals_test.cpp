@@ -61,6 +61,14 @@ TEST_CASE("TFLite: operators that are not known yet are called by their numbers"
         "unsupported op operator 300 (1 times): y");
 }
 
+TEST_CASE("TFLite: unsigned numbers of 16 bits with a scale are refused, not converted") {
+  TfliteBuilder model;
+  const int32_t x = model.Input("x", TensorType::INT16, {2, 3}, {{0.5F}, {0}});
+  const int32_t y = model.Output("y", TensorType::UINT16, {3, 2}, {{0.5F}, {0}});
+  model.Node(Op::RESHAPE, {x, model.Ints("dims", {2}, {3, 2})}, {y});
+  CHECK(model.Text().find("it has a scale, which TFLite gives no u16") != std::string::npos);
+}
+
 TEST_CASE("TFLite: what is no model is refused") {
   CHECK(TextOf(ImportBytes({})) == "error: the file is empty");
   CHECK(TextOf(ImportBytes({1, 2, 3})) == "error: not a TFLite model (it does not say TFL3)");

@@ -70,6 +70,30 @@ TEST_CASE("TFLite lowering: GELU by the error function or by tanh, LEAKY_RELU of
           [](double x) { return x < 0 ? -0.5 * x : x; });
 }
 
+TEST_CASE("TFLite lowering: ATAN2 takes the quadrant from the signs, of zeros too") {
+  const Floats y = {0.0F, -0.0F, 0.0F, -0.0F, -0.0F, 1.0F, -1.0F, -2.0F};
+  const Floats x = {-1.0F, -1.0F, -0.0F, -0.0F, 3.0F, -0.0F, 0.0F, -2.0F};
+  TfliteBuilder model;
+  const int32_t left = model.Input("y", kF32, {8});
+  const int32_t right = model.Input("x", kF32, {8});
+  model.Node(Op::ATAN2, {left, right}, {model.Output("angle", kF32, {8})});
+  const Floats got = RunStep(model, {{"y", y}, {"x", x}})["angle"];
+  REQUIRE(got.size() == x.size());
+  for (size_t i = 0; i < x.size(); ++i) {
+    CHECK(double{got[i]} == doctest::Approx(std::atan2(double{y[i]}, double{x[i]})).epsilon(1e-5));
+  }
+}
+
+TEST_CASE("TFLite lowering: SOFTMAX needs its options, which hold its factor") {
+  for (const Op op : {Op::SOFTMAX, Op::LOG_SOFTMAX}) {
+    TfliteBuilder model;
+    const int32_t x = model.Input("x", kF32, {2, 3});
+    model.Node(op, {x}, {model.Output("y", kF32, {2, 3})});
+    const bool refused = model.Text().find("its options are missing") != std::string::npos;
+    CHECK(refused == (op == Op::SOFTMAX));
+  }
+}
+
 TEST_CASE(
     "TFLite lowering: SELECT takes whole rows by a vector, SELECT_V2 elements by broadcasting") {
   for (const Op op : {Op::SELECT, Op::SELECT_V2}) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "tests/unit/converter/import/tflite/run_steps.hpp"
@@ -93,14 +94,14 @@ struct Suppression : TfliteBuilder {
   int32_t scores = Input("scores", TensorType::FLOAT32, {3});
   int32_t kept = Output("kept", TensorType::FLOAT32, {3});
 
-  Suppression(float overlap, float sigma) {
+  Suppression(float overlap, float sigma, float least = 0.25F) {
     const int32_t places = Value("places", TensorType::INT32, {3});
     const int32_t count = Value("count", TensorType::INT32, {});
     const std::vector<int32_t> inputs = {boxes,
                                          scores,
                                          Ints("most", {}, {3}),
                                          Floats("overlap", {}, {overlap}),
-                                         Floats("least", {}, {0.25F}),
+                                         Floats("least", {}, {least}),
                                          Floats("sigma", {}, {sigma})};
     Node(Op::NON_MAX_SUPPRESSION_V5, inputs, {places, kept, count});
   }
@@ -113,6 +114,21 @@ TEST_CASE("TFLite suppression: a box of just the overlap goes, one of just the s
   Suppression more(0.51F, 0.0F);
   CHECK(RunStep(more, {{"scores", {0.5F, 0.75F, 0.3F}}}).at("kept") ==
         std::vector<float>{0.75F, 0.5F, 0.3F});
+}
+
+TEST_CASE("TFLite suppression: an overlap of 0, which all boxes have, leaves one") {
+  Suppression none(0.0F, 0.0F);
+  CHECK(RunStep(none, {{"scores", {0.5F, 0.75F, 0.3F}}}).at("kept") ==
+        std::vector<float>{0.75F, 0, 0});
+}
+
+TEST_CASE("TFLite suppression: a least score of minus infinity, TensorFlow's default, takes all") {
+  const float infinity = std::numeric_limits<float>::infinity();
+  Suppression all(0.51F, 0.0F, -infinity);
+  CHECK(RunStep(all, {{"scores", {-0.5F, -7.5F, -3e30F}}}).at("kept") ==
+        std::vector<float>{-0.5F, -7.5F, -3e30F});
+  CHECK(Suppression(0.5F, 0.0F, infinity).Text().find("input 4 is not one finite number") !=
+        std::string::npos);
 }
 
 TEST_CASE("TFLite suppression: scores that overlaps lower are refused") {

@@ -298,6 +298,7 @@ TEST_CASE("TFLite lowering: RESIZE takes pixels by corners, by centers or from t
   CHECK(Make(nearest(false, false)).values == std::vector<Floats>{{1, 1, 2, 2, 3}});
   CHECK(Make(nearest(true, false)).values == std::vector<Floats>{{1, 2, 2, 3, 3}});
   CHECK(Make(nearest(false, true)).values == std::vector<Floats>{{1, 1, 2, 3, 3}});
+  CHECK(Refuses(nearest(true, true), "align_corners and half_pixel_centers exclude each other"));
   const auto linear = [](const std::vector<int32_t>& size) {
     return OneOp{Op::RESIZE_BILINEAR,
                  {1, 1, 2, 1},

@@ -264,6 +264,11 @@ TEST_CASE("TFLite lowering: STABLEHLO_REDUCE_WINDOW refuses what windows cannot 
   TfliteBuilder begun;
   AddWindow(begun, {Op::ADD, 1.0F, {2}, {1}, {0, 0}}, {4}, {3});
   CHECK(begun.Text() == "error: node 'y' (STABLEHLO_REDUCE_WINDOW): its sums do not begin with 0");
+  TfliteBuilder negative;
+  AddWindow(negative, {Op::ADD, 0.0F, {2}, {1}, {0, -1}}, {4}, {2});
+  CHECK(negative.Text() ==
+        "error: node 'y' (STABLEHLO_REDUCE_WINDOW): its padding must be 2 numbers from 0 to "
+        "268435456");
 }
 
 }  // namespace
