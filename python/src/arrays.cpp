@@ -31,18 +31,19 @@ bool Overlap(const py::array& a, const py::array& b) {
 }
 
 [[noreturn]] void FailWithPort(const tenon_port_info& info, const std::string& problem) {
-  throw py::value_error("'" + std::string(info.name) + "' wants " +
-                        Describe(DtypeOf(info.dtype), ShapeOf(info)) + ", " + problem);
+  Raise(PyExc_ValueError, "'" + std::string(info.name) + "' wants " +
+                              Describe(DtypeOf(info.dtype), ShapeOf(info)) + ", " + problem);
 }
 
 [[noreturn]] void FailWithType(const tenon_port_info& info, const py::array& array) {
   const bool is_bits = info.dtype == TENON_BF16;  // a number's conversion would not give them
   const std::vector<py::ssize_t> shape(array.shape(), array.shape() + array.ndim());
-  throw py::type_error(
-      "'" + std::string(info.name) + "' wants " + (is_bits ? "the bits of bfloat16, " : "") +
-      Describe(DtypeOf(info.dtype), ShapeOf(info)) + ", not " + Describe(array.dtype(), shape) +
-      (is_bits ? ": of an array of ml_dtypes.bfloat16, array.view('uint16')"
-               : ": array.astype(...) converts"));
+  Raise(PyExc_TypeError, "'" + std::string(info.name) + "' wants " +
+                             (is_bits ? "the bits of bfloat16, " : "") +
+                             Describe(DtypeOf(info.dtype), ShapeOf(info)) + ", not " +
+                             Describe(array.dtype(), shape) +
+                             (is_bits ? ": of an array of ml_dtypes.bfloat16, array.view('uint16')"
+                                      : ": array.astype(...) converts"));
 }
 
 /// A mapping or sequence of another type than dict, list and tuple, as one of those; else as it is.
@@ -91,8 +92,8 @@ py::array View(const tenon_port_info& info, const void* data, py::handle owner, 
 
 py::array Checked(const tenon_port_info& info, py::handle object, bool writable) {
   if (!py::isinstance<py::array>(object)) {
-    throw py::type_error("'" + std::string(info.name) + "' wants a NumPy array, not " +
-                         py::type::handle_of(object).attr("__name__").cast<std::string>());
+    Raise(PyExc_TypeError, "'" + std::string(info.name) + "' wants a NumPy array, not " +
+                               py::type::handle_of(object).attr("__name__").cast<std::string>());
   }
   auto array = py::reinterpret_borrow<py::array>(object);
   if (!array.dtype().is(DtypeOf(info.dtype)) && !array.dtype().equal(DtypeOf(info.dtype))) {
@@ -125,7 +126,7 @@ std::vector<py::array> Gather(const std::vector<tenon_port_info>& ports, py::han
       PyObject* found = PyDict_GetItemWithError(named.ptr(), Name(port.name).ptr());
       if (found == nullptr) {
         if (PyErr_Occurred() != nullptr) throw py::error_already_set();
-        throw py::key_error("no " + std::string(what) + " '" + port.name + "' was given");
+        Raise(PyExc_KeyError, "no " + std::string(what) + " '" + port.name + "' was given");
       }
       gathered.push_back(Checked(port, found, writable));
     }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <string>
 
 namespace tenon::python {
 
@@ -31,6 +32,12 @@ namespace tenon::python {
       PyUnicode_DecodeUTF8(text, static_cast<Py_ssize_t>(std::strlen(text)), "backslashreplace");
   if (made == nullptr) throw pybind11::error_already_set();
   return pybind11::reinterpret_steal<pybind11::str>(made);
+}
+
+/// Raises an exception of Python: a text of C++ would have to be UTF-8.
+[[noreturn]] inline void Raise(PyObject* type, const std::string& words) {
+  PyErr_SetObject(type, Words(words.c_str()).ptr());
+  throw pybind11::error_already_set();
 }
 
 /// Python makes no object of the class: one without a C++ object in it would be read all the same.

@@ -69,6 +69,8 @@ class Plan:
     def __init__(self, path: Union[str, os.PathLike[str]], *, threads: int = 1,
                  program: Optional[str] = None, backends: Sequence[str] = ()) -> None:
         name = os.fsencode(path)
+        if isinstance(backends, str):
+            raise TypeError(f"give a list of backends' names, as ['{backends}']")
         if b"\0" in name:
             raise ValueError("embedded null byte")  # as open() says
         count = operator.index(threads)

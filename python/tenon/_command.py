@@ -18,23 +18,24 @@ import numpy
 
 from tenon import _errors
 
-Path = Union[str, "os.PathLike[str]"]
+Path = Union[str, bytes, "os.PathLike[str]"]
 COMMAND = pathlib.Path(__file__).parent / "bin" / "tenon"
 
 
 def call(arguments: list[str]) -> str:
     """What the command prints. Raises what its exit status says (1, the answer is no, too)."""
     done = subprocess.run([str(COMMAND), *arguments], stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
+                          encoding="utf-8", errors="backslashreplace")
     if done.returncode != 0:
         raise _errors.of_exit(done.returncode, done.stderr)
     return done.stdout
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, numpy.ndarray)):
         return "x".join(str(item) for item in value)
-    return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+    return os.fsdecode(value) if isinstance(value, (bytes, os.PathLike)) else str(value)
 
 
 def options(given: Mapping[str, Any]) -> list[str]:
@@ -84,7 +85,7 @@ def _write_samples(folder: pathlib.Path, samples: Iterable[Any]) -> int:
 
 def _as_file(path: Path) -> str:
     """The path as a word that the command does not take for an option."""
-    word = os.fspath(path)
+    word = os.fsdecode(path)
     return os.path.join(".", word) if word.startswith("-") else word
 
 
@@ -116,9 +117,9 @@ def convert(model: Path, plan: Path, *, board: str,
 
 
 def _calibration_folder(folder: pathlib.Path, calibration: Union[Path, Iterable[Any]],
-                        labels: Optional[numpy.ndarray]) -> Path:
-    if isinstance(calibration, (str, os.PathLike)):
-        return calibration
+                        labels: Optional[numpy.ndarray]) -> Union[str, pathlib.Path]:
+    if isinstance(calibration, (str, bytes, os.PathLike)):
+        return os.fsdecode(calibration)
     samples = folder / "calibration"
     samples.mkdir()
     if _write_samples(samples, calibration) == 0:

@@ -194,6 +194,20 @@ class MistakesTest(WithPlans):
         with self.assertRaises(IsADirectoryError):
             tenon.Plan(self.path)
 
+    def test_names_that_are_no_utf8_are_quoted_in_every_message(self):
+        model, file = self.path / "odd.onnx", self.path / "odd.tenon"
+        model.write_bytes(onnx.model([onnx.node("Relu", ["zzz"], ["y"])], [onnx.value("zzz", [4])],
+                                     [onnx.value("y", [4])]).replace(b"zzz", b"z\xff\xfe"))
+        tenon.convert(model, file, board="x86-64")
+        plan = tenon.Plan(file)
+        for wrong in ({}, [numpy.zeros(5, numpy.float32)], [numpy.zeros(4)], [None],
+                      [numpy.zeros(8, numpy.float32)[::2]]):
+            with self.assertRaises((KeyError, TypeError, ValueError)) as caught:
+                plan.run(wrong)
+            self.assertIn("z\\xff\\xfe", str(caught.exception).replace("\\\\", "\\"))
+        with self.assertRaisesRegex(tenon.UsageError, r"z\\xff\\xfe"):
+            tenon.diff(file, inputs={"no": numpy.zeros(4, numpy.float32)})
+
     def test_numbers_of_ports_are_integers_of_any_type(self):
         session = tenon.Session(self.relu)
         self.assertEqual(session.input(numpy.int64(0)).shape, (4,))

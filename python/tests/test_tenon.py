@@ -84,6 +84,17 @@ class ConversionTest(WithPlan):
         self.assertIn("no-such.onnx", str(caught.exception))
         self.assertEqual(caught.exception.status, 3)
 
+    def test_paths_may_be_bytes_of_any_kind(self):
+        for path in (b"caf\xe9.onnx", "caf\udce9.onnx"):
+            with self.assertRaisesRegex(tenon.InputRefused, r"caf\\xe9.onnx: no such file"):
+                tenon.convert(path, self.path / "x.tenon", board="x86-64")
+
+    def test_a_shape_may_be_an_array(self):
+        file = self.path / "shape.tenon"
+        tenon.convert(DIGITS / "digits.onnx", file, board="x86-64",
+                      shape={"image": numpy.array(self.plan.inputs[0].shape)})
+        self.assertEqual(tenon.Plan(file).inputs[0].shape, self.plan.inputs[0].shape)
+
     def test_a_path_that_begins_with_a_dash_is_no_option(self):
         with self.assertRaisesRegex(tenon.InputRefused, "--help: no such file"):
             tenon.convert("--help", self.path / "x.tenon", board="x86-64")
@@ -250,6 +261,10 @@ class RunTest(WithPlan):
             tenon.Plan(self.file, threads="2")
         with self.assertRaisesRegex(OverflowError, "threads"):
             tenon.Plan(self.file, threads=2**40)
+
+    def test_a_name_alone_is_no_list_of_backends(self):
+        with self.assertRaisesRegex(TypeError, r"as \['cpu'\]"):
+            tenon.Plan(self.file, backends="cpu")
 
     def test_an_unknown_backend_is_refused(self):
         with self.assertRaises(ValueError):
