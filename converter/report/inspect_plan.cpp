@@ -52,7 +52,13 @@ class Inspector {
     }
     json["options"] = Json::object();
     for (size_t i = 0; i < plan_.option_count(); ++i) {
-      json["options"][plan_.option_name(i)] = plan_.option_value(i);
+      Json& values = json["options"][plan_.option_name(i)];
+      if (values.is_null()) {
+        values = plan_.option_value(i);
+        continue;
+      }
+      if (!values.is_array()) values = Json::array({values});
+      values.push_back(plan_.option_value(i));
     }
     return json;
   }
@@ -440,8 +446,10 @@ std::string DescribeInspection(const Json& json) {
                         program["name"].get<std::string>(), program["workers"].size(),
                         program["segments"].size(), program["channels"].size());
   }
-  for (const auto& [name, value] : json["options"].items()) {
-    text += fmt::format("option {} = {}\n", name, value.get<std::string>());
+  for (const auto& [name, values] : json["options"].items()) {
+    for (const Json& value : values.is_array() ? values : Json::array({values})) {
+      text += fmt::format("option {} = {}\n", name, value.get<std::string>());
+    }
   }
   text += fmt::format("{} ops:\n", json["ops"].size());
   size_t index = 0;

@@ -105,8 +105,9 @@ void Run(const ConvertCommand& options) {
   const ConvertOutputs outputs = NameOutputs(options);
   const ConvertedPlan plan = Converted(options);
   KeepFilesRead(outputs, options, plan.files_read);
-  WriteOutputs(outputs, plan.bytes, {options.json, plan.decisions_json});
-  if (!options.report.empty()) WriteFile(options.report, ReportPage(options.plan, ""));
+  std::string page;
+  if (!options.report.empty()) page = ReportPage(plan.bytes, options.plan);
+  WriteOutputs(outputs, plan.bytes, {{options.json, plan.decisions_json}, {options.report, page}});
   const std::chrono::duration<double> elapsed = Clock::now() - start;
   if (options.quiet) return;
   PrintMeasured(plan.measured, options.target.command.empty());

@@ -64,7 +64,7 @@ ConvertOutputs NameOutputs(const ConvertCommand& options) {
 }
 
 void WriteOutputs(const ConvertOutputs& outputs, const std::vector<uint8_t>& plan,
-                  const NewFile& decisions) {
+                  const std::vector<NewFile>& reports) {
   CSource text;
   if (!outputs.source.empty()) {
     const Outcome<CSource> made =
@@ -80,7 +80,9 @@ void WriteOutputs(const ConvertOutputs& outputs, const std::vector<uint8_t>& pla
     files.push_back({outputs.header, text.header});
     files.push_back({outputs.source, text.source});
   }
-  if (!decisions.path.empty()) files.push_back(decisions);
+  for (const NewFile& report : reports) {
+    if (!report.path.empty()) files.push_back(report);
+  }
   WriteFiles(files);
 }
 

@@ -21,9 +21,9 @@ struct ConvertOutputs {
 /// where an output would replace the model or another output.
 [[nodiscard]] ConvertOutputs NameOutputs(const ConvertCommand& options);
 
-/// Writes them, and `decisions` if it has a path: all are new afterwards, or all as they were.
-/// Throws Failure: firmware cannot run such a plan (kUsage), a file cannot be written.
+/// Writes them, and those of `reports` that have a path: all are new afterwards, or all as they
+/// were. Throws Failure: firmware cannot run such a plan (kUsage), a file cannot be written.
 void WriteOutputs(const ConvertOutputs& outputs, const std::vector<uint8_t>& plan,
-                  const NewFile& decisions);
+                  const std::vector<NewFile>& reports);
 
 }  // namespace tenon::tool

@@ -1,5 +1,7 @@
 // tenon diff: where two plans, a plan and its model, or a plan and arrays part, op by op.
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -36,6 +38,50 @@ bool IsPlan(const std::string& path) {
   return file.size() > 8 && std::string(file.begin() + 4, file.begin() + 8) == "TNON";
 }
 
+/// The values of an option that the plan was converted with.
+std::vector<std::string> OptionsOf(const Json& plan, const char* name) {
+  const Json values = plan["options"].value(name, Json::array());
+  if (values.is_string()) return {values.get<std::string>()};
+  return values.get<std::vector<std::string>>();
+}
+
+/// What the plan's ports and states are of the model's.
+void TakePorts(const Json& plan, ConvertRequest& request) {
+  for (const std::string& name : OptionsOf(plan, "freeze")) {
+    Fail(kUsage,
+         "the plan has a constant where the model has the input '{}' (--freeze): compare it with "
+         "another plan",
+         name);
+  }
+  for (const std::string& tie : OptionsOf(plan, "state")) {
+    request.states.push_back(SplitAssignment(tie, "--state"));
+  }
+  for (const std::string& format : OptionsOf(plan, "input-format")) {
+    request.input_formats.push_back(SplitAssignment(format, "--input-format"));
+  }
+  for (const std::string& format : OptionsOf(plan, "output-format")) {
+    request.output_formats.push_back(SplitAssignment(format, "--output-format"));
+  }
+  for (const std::string& corners : OptionsOf(plan, "align-corners")) {
+    request.align_corners = corners;
+  }
+  for (const Json& input : plan["inputs"]) {
+    const auto name = input["name"].get<std::string>();
+    request.shapes[name] = input["shape"].get<std::vector<int64_t>>();
+  }
+  const bool model_has_channels_last =
+      std::filesystem::path(request.model).extension() == ".tflite";
+  for (const auto& [name, format] : request.input_formats) {
+    const auto found = request.shapes.find(name);
+    if (found == request.shapes.end() || found->second.size() != 4) continue;
+    std::vector<int64_t>& shape = found->second;  // sizes are given in the model's own order
+    const bool moves = format.find(model_has_channels_last ? "nchw" : "nhwc") != std::string::npos;
+    if (!moves) continue;
+    const auto first = shape.begin() + 1;
+    std::rotate(first, model_has_channels_last ? first + 1 : shape.end() - 1, shape.end());
+  }
+}
+
 /// The model as a plan of this machine in the model's own order, with the shapes of plan A.
 std::vector<uint8_t> ReferencePlan(const DiffOptions& options) {
   const auto inspection = InspectPlan(ReadFile(options.a));
@@ -49,9 +95,7 @@ std::vector<uint8_t> ReferencePlan(const DiffOptions& options) {
   request.reports = false;
   request.parallel.fuse_branches = false;
   request.fuse = plan["options"].value("fuse", "on") == "on";
-  for (const Json& input : plan["inputs"]) {
-    request.shapes[input["name"].get<std::string>()] = input["shape"].get<std::vector<int64_t>>();
-  }
+  TakePorts(plan, request);
   auto converted = Convert(request);
   if (!converted) FailWith(converted.error());
   return (*std::move(converted)).bytes;
@@ -85,6 +129,28 @@ std::vector<SeenTensor> ReadArrays(const DiffOptions& options) {
     tensors.push_back({name, array.dtype, array.shape, std::move(array.bytes), 0});
   }
   return tensors;
+}
+
+/// Each array must be compared: one that is not would be taken for equal.
+void RequireCounterparts(const SeenRun& run, const std::vector<SeenTensor>& arrays) {
+  for (const SeenTensor& array : arrays) {
+    const SeenTensor* other = nullptr;  // of the same name, and of another type or shape
+    bool is_there = false;
+    for (const auto* tensors : {&run.outputs, &run.tensors}) {
+      for (const SeenTensor& tensor : *tensors) {
+        if (tensor.name != array.name) continue;
+        const bool alike = tensor.dtype == array.dtype && tensor.shape == array.shape;
+        is_there |= alike;
+        if (!alike) other = &tensor;
+      }
+    }
+    if (is_there) continue;
+    if (other == nullptr)
+      Fail(kUsage, "nothing to compare with '{}': no tensor that is seen has this name",
+           array.name);
+    Fail(kInputRefused, "'{}' is {}, its array holds {}", array.name,
+         DescribeArray(other->dtype, other->shape), DescribeArray(array.dtype, array.shape));
+  }
 }
 
 std::string Describe(const SeenRun& run, const Row& row) {
@@ -122,6 +188,7 @@ Json ToJson(const SeenRun& run, const Comparison& comparison) {
 Comparison CompareRuns(const SeenRun& a, const DiffOptions& options) {
   if (!options.arrays.empty()) {
     const std::vector<SeenTensor> arrays = ReadArrays(options);
+    RequireCounterparts(a, arrays);
     return CompareAll(a, arrays, arrays, options.snr_db);
   }
   const SeenRun b = RunOther(options);

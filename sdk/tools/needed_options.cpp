@@ -26,9 +26,11 @@ bool ChoosesDivision(const ConvertCommand& options) {
 }
 
 constexpr NeededOption kNeeded[] = {
-    {"--balance", "--parallel=pipeline or --objective=throughput", MayMakePipeline},
+    {"--balance", "--parallel=pipeline, or --objective=throughput without --parallel",
+     MayMakePipeline},
     {"--calibration", "--quantize=int8", Quantizes},
-    {"--channels", "--parallel=pipeline or --objective=throughput", MayMakePipeline},
+    {"--channels", "--parallel=pipeline, or --objective=throughput without --parallel",
+     MayMakePipeline},
     {"--measure-orders", "--order=measured", Measures},
     {"--quantize-keep", "--quantize=int8", Quantizes},
     {"--quantize-ranges", "--quantize=int8", Quantizes},

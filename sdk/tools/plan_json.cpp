@@ -7,7 +7,11 @@
 namespace tenon::tool {
 
 nlohmann::ordered_json ReadPlanJson(const std::string& path) {
-  const auto inspection = InspectPlan(ReadFile(path));
+  return PlanJson(ReadFile(path), path);
+}
+
+nlohmann::ordered_json PlanJson(const std::vector<uint8_t>& bytes, const std::string& path) {
+  const auto inspection = InspectPlan(bytes);
   if (!inspection) FailWith(inspection.error(), path);
   return nlohmann::ordered_json::parse(inspection->json);
 }

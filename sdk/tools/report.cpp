@@ -155,23 +155,29 @@ void Report(const ReportOptions& options) {
     Fail(kUsage, "nothing to write: give -o FILE.html, --trace FILE, or both");
   }
   const Json plan = ReadPlanJson(options.plan);
+  std::string trace;
+  std::string page;
+  std::vector<NewFile> files;
   if (!options.trace.empty()) {
     const std::vector<TraceEvent> events = PredictedEvents(plan);
     if (events.empty()) {
       Fail(kNo, "{}: the plan records no predicted times: convert without --decisions=off",
            options.plan);
     }
-    WriteFile(options.trace, TraceJson(events, "tenon, predicted"));
+    trace = TraceJson(events, "tenon, predicted");
+    files.push_back({options.trace, trace});
   }
   if (!options.page.empty()) {
-    WriteFile(options.page, Page(PageData(plan, options.plan, options.measured)));
+    page = Page(PageData(plan, options.plan, options.measured));
+    files.push_back({options.page, page});
   }
+  WriteFiles(files);
 }
 
 }  // namespace
 
-std::string ReportPage(const std::string& plan, const std::string& measured) {
-  return Page(PageData(ReadPlanJson(plan), plan, measured));
+std::string ReportPage(const std::vector<uint8_t>& plan, const std::string& name) {
+  return Page(PageData(PlanJson(plan, name), name, /*measured=*/""));
 }
 
 void AddReport(CLI::App& app) {

@@ -1,12 +1,13 @@
 // The page of tenon report.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 namespace tenon::tool {
 
-/// Returns the page of a plan file, which needs nothing else. `measured`: a trace file of a run, or
-/// empty. Ends the program with a message where a file cannot be read.
-[[nodiscard]] std::string ReportPage(const std::string& plan, const std::string& measured);
+/// Returns the page of a plan, which needs nothing else; `name` is the plan's file.
+[[nodiscard]] std::string ReportPage(const std::vector<uint8_t>& plan, const std::string& name);
 
 }  // namespace tenon::tool

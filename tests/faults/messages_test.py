@@ -113,7 +113,10 @@ class Messages(cli_test.CliTest):
                 ("--rows-per-call", "4", "--threads")]:
             error = self.fails(2, "convert", "ok.onnx", "-o", "y.tenon", *BOARD, option, value)
             self.assertIn(f"{option} needs {needs}", error)
-        self.done("convert", "ok.onnx", "-o", "y.tenon", *BOARD, "--channels", "3", "--objective=throughput")
+        stream = [*BOARD, "--channels", "3", "--objective=throughput"]
+        self.done("convert", "ok.onnx", "-o", "y.tenon", *stream)
+        error = self.fails(2, "convert", "ok.onnx", "-o", "y.tenon", *stream, "--parallel=replicas", "--threads=2")
+        self.assertIn("--objective=throughput without --parallel", error)
 
     def test_numbers_that_cannot_be_are_answered_with_those_that_can(self):
         for option, value, words in [("--threads", "1025", "--threads 1025: give 1 to 1024"),

@@ -211,6 +211,16 @@ class ConvertReport(See):
         self.done("report", "again.tenon", "-o", "two.html")
         self.assertEqual((self.folder / "one.html").read_bytes(), (self.folder / "two.html").read_bytes())
 
+    def test_a_page_that_cannot_be_written_leaves_neither_plan_nor_trace(self):
+        for page in ["/dev/full", ".", "missing/page.html"]:
+            self.fails(5, "convert", "net.onnx", "-o", "new.tenon", *BOARD, "--report", page)
+            self.fails(5, "report", "net.tenon", "-o", page, "--trace", "new.json")
+        self.assertEqual([path.name for path in self.folder.glob("new*")], [])
+
+    def test_a_plan_that_goes_to_a_device_has_a_page(self):
+        self.done("convert", "net.onnx", "-o", "/dev/null", *BOARD, "--report", "page.html")
+        self.assertIn("layer_0", (self.folder / "page.html").read_text())
+
     def test_c_source_has_no_page(self):
         self.fails(2, "convert", "net.onnx", "-o", "net.c", *BOARD, "--emit=c", "--report", "page.html")
 
@@ -280,6 +290,22 @@ class Diff(See):
         compared = json.loads((self.folder / "diff.json").read_text())["tensors"]
         self.assertGreaterEqual(len(compared), LAYERS)
 
+    def test_a_plan_with_states_and_other_images_does_not_part_from_its_model(self):
+        nodes = [onnx.node("Add", ["x", "h"], ["h2"], "sum"), onnx.node("Add", ["x", "k"], ["k2"], "more"),
+                 onnx.node("Mul", ["h2", "k2"], ["y"], "product")]
+        ports = [onnx.value(name, [1, 4]) for name in ("x", "h", "k", "y", "h2", "k2")]
+        self.write("state.onnx", onnx.model(nodes, ports[:3], ports[3:]))
+        ties = ["--state", "h2=h", "--state", "k2=k"]
+        self.convert("state.onnx", "state.tenon", *ties)
+        self.assertEqual(json.loads(self.done("inspect", "state.tenon", "--json"))["options"]["state"], ties[1::2])
+        self.assertIn("option state = h2=h\noption state = k2=k\n", self.done("inspect", "state.tenon"))
+        self.assertIsNone(self.first("state.tenon", "state.onnx", status=0))
+        self.convert("net.onnx", "u8.tenon", "--input-format", "x=u8,nhwc,scale=0.1")
+        self.assertIsNone(self.first("u8.tenon", "net.onnx", status=0))
+        self.write("k.npy", npy((1, 4), [1.0] * 4))
+        self.convert("state.onnx", "frozen.tenon", "--freeze", "k=k.npy")
+        self.assertIn("the model has the input 'k' (--freeze)", self.fails(2, "diff", "frozen.tenon", "state.onnx"))
+
     def test_a_plan_alone_is_compared_with_itself_by_the_portable_kernels(self):
         self.assertIsNone(self.first("net.tenon", status=0))
         report = json.loads((self.folder / "diff.json").read_text())
@@ -332,7 +358,12 @@ class Diff(See):
     def test_wrong_use_is_answered(self):
         self.fails(2, "diff")
         self.fails(2, "diff", "net.tenon", "net.tenon", "--expect", "y=x.npy")
-        self.fails(2, "diff", "net.tenon", "--expect", "nothing=x.npy")
+        self.write("x.npy", npy("(2, 2)", [0.0] * 4))
+        self.assertIn("compare with 'nothing'", self.fails(2, "diff", "net.tenon", "--expect", "nothing=x.npy"))
+        output = self.plan["outputs"][0]["name"]
+        self.done("run", "net.tenon", "--zeros", "--output-dir", "out")
+        text = self.fails(3, "diff", "net.tenon", "--expect", "r0=x.npy", "--expect", f"{output}=out/{output}.npy")
+        self.assertIn("holds f32[2,2]", text)
         self.fails(3, "diff", "net.tenon", "missing")
 
     def test_a_damaged_plan_or_model_is_refused_as_what_it_is_and_once(self):
