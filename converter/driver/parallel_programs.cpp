@@ -24,6 +24,7 @@ template <typename Program>
 struct Made {
   std::optional<Program> program;
   std::string why_not;
+  bool too_large = false;  ///< that is why not
 };
 
 class Maker {
@@ -123,6 +124,7 @@ class Maker {
     }
     TENON_ASSIGN_OR_RETURN(const int64_t usable, BytesForArenas());
     if (candidate.why_not.empty() && candidate.memory_bytes > usable) {
+      candidate.too_large = true;
       candidate.why_not = fmt::format("it needs {} bytes of '{}', {} are available",
                                       candidate.memory_bytes, board_.ArenaSpace()->name, usable);
     }
@@ -164,6 +166,7 @@ class Maker {
     if (DividesBatch(division)) {
       TENON_ASSIGN_OR_RETURN(const Made<Compiled>* made, ShardsOf(ShardRows(division)));
       candidate.why_not = made->why_not;
+      candidate.too_large = made->too_large;
       if (!made->program) return {};
       program = &*made->program;
     }
@@ -180,6 +183,7 @@ class Maker {
     TENON_ASSIGN_OR_RETURN(const Made<InterOpProgram>* made,
                            InterOf(ShardRows(division), division.workers));
     candidate.why_not = made->why_not;
+    candidate.too_large = made->too_large;
     if (!made->program) return {};
     candidate.workers = static_cast<int>(made->program->worker_names.size());
     candidate.memory_bytes = division.replicas * made->program->program.arena.bytes;
@@ -241,6 +245,7 @@ class Maker {
     const ErrorKind kind = built.error().kind;
     if (kind != ErrorKind::kUsage && kind != ErrorKind::kDoesNotFit) return built.error();
     made.why_not = built.error().message;
+    made.too_large = kind == ErrorKind::kDoesNotFit;
     return {};
   }
 
@@ -272,6 +277,7 @@ class Maker {
     TENON_ASSIGN_OR_RETURN(FittedPipeline fitted,
                            FitPipelineInParts(graph_, fitted_, compile_, split_, options));
     candidate.why_not = std::move(fitted.why_not);
+    candidate.too_large = fitted.too_large;
     if (!fitted.program) return candidate;
     const PipelineReport& report = fitted.program->report;
     candidate.latency = report.latency;

@@ -336,6 +336,17 @@ Error CutShort(Error error) {
   return error;
 }
 
+/// What is offered is for the plan's first program: what the programs of a mode that was asked for
+/// need more was not tried.
+Error OnlyWithoutMode(Error error, ParallelMode asked) {
+  if (asked == ParallelMode::kAuto || asked == ParallelMode::kIntra) return error;
+  for (std::string& line : error.details) {
+    if (!line.starts_with("the smallest limit")) continue;
+    line = fmt::format("without --parallel={} {}", ParallelModeName(asked), line);
+  }
+  return error;
+}
+
 /// Returns whether the second form's conversion is the better one where memory counts: it fits and
 /// the first does not, or needs fewer bytes; of two that do not fit, whether it offers a smaller
 /// limit.
@@ -372,11 +383,13 @@ Result<Conversion> ConvertGraph(const Graph& graph, const ConvertOptions& option
     conversion = ConvertRelaxed(options, conversion.error(), convert);
   }
   const bool cut_short = options.compile.time_limit.Passed();
-  if (conversion.ok()) conversion->cut_short = cut_short;
-  if (cut_short && !conversion.ok() && IsTooLarge(conversion.error())) {
-    return CutShort(conversion.error());
+  if (conversion.ok()) {
+    conversion->cut_short = cut_short;
+    return conversion;
   }
-  return conversion;
+  if (!IsTooLarge(conversion.error())) return conversion;
+  Error error = cut_short ? CutShort(conversion.error()) : conversion.error();
+  return OnlyWithoutMode(std::move(error), options.parallel.mode);
 }
 
 Result<Conversion> Convert(const ConvertOptions& options) {

@@ -92,18 +92,23 @@ bool RunsInsideOps(ParallelMode mode) { return HasPart(mode, "intra"); }
 Result<ParallelChoice> ChooseParallel(std::vector<ParallelCandidate> candidates,
                                       bool for_throughput, ParallelMode asked) {
   Best best(for_throughput);
-  std::string why_not;
+  const ParallelCandidate* refused = nullptr;
   for (const ParallelCandidate& candidate : candidates) {
     if (asked != ParallelMode::kAuto && candidate.mode != asked) continue;
     if (candidate.why_not.empty()) {
       best.Take(candidate);
-    } else if (why_not.empty()) {
-      why_not = candidate.why_not;
+    } else if (refused == nullptr) {
+      refused = &candidate;
     }
   }
   if (best.best() == nullptr) {
-    return UsageError("parallel '{}' is not possible{}", ParallelModeName(asked),
-                      why_not.empty() ? " here" : ": " + why_not);
+    const std::string why = refused == nullptr ? " here" : ": " + refused->why_not;
+    Error error = UsageError("parallel '{}' is not possible{}", ParallelModeName(asked), why);
+    if (refused != nullptr && refused->too_large) {
+      error.kind = ErrorKind::kDoesNotFit;
+      error.details.push_back("without --parallel a mode is chosen that fits");
+    }
+    return error;
   }
   ParallelChoice choice;
   choice.mode = best.best()->mode;

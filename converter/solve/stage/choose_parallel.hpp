@@ -39,6 +39,7 @@ enum class ParallelMode : uint8_t {
 struct ParallelCandidate {
   ParallelMode mode = ParallelMode::kIntra;
   std::string why_not;       ///< not possible here; empty if it is
+  bool too_large = false;    ///< that is why not
   int threads = 1;           ///< of the CPU that it takes
   int replicas = 1;          ///< that run beside each other
   int workers = 1;           ///< threads of a replica that run ops beside each other
@@ -59,7 +60,8 @@ struct ParallelChoice {
 /// Takes the shortest period for an input stream (`for_throughput`), else the shortest latency. A
 /// mode other than intra must be at least 2% better; of equal ones, the one with less memory is
 /// taken. Several candidates may be of one mode, and of a mode that is asked for the best is taken.
-/// Errors (kUsage): the mode asked for is not possible; the message says why.
+/// Errors: the mode asked for is not possible (kUsage), for lack of memory (kDoesNotFit); the
+/// message says why.
 [[nodiscard]] Result<ParallelChoice> ChooseParallel(std::vector<ParallelCandidate> candidates,
                                                     bool for_throughput, ParallelMode asked);
 

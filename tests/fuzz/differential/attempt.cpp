@@ -137,7 +137,7 @@ converter::Result<Conversion> ConvertAsChosen(const Attempt& attempt) {
   }
   TENON_RETURN_IF_ERROR(converter::TieStates(names, graph));
   auto conversion = converter::ConvertGraph(graph, options);
-  if (!conversion.ok() && conversion.error().kind == converter::ErrorKind::kUsage) {
+  if (!conversion.ok() && conversion.error().kind != converter::ErrorKind::kInternal) {
     options.parallel.mode = converter::ParallelMode::kAuto;
     conversion = converter::ConvertGraph(graph, options);
   }

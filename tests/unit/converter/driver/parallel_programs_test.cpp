@@ -2,9 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "converter/driver/pipeline.hpp"
+#include "converter/driver/refusal.hpp"
 #include "converter/ir/text.hpp"
 #include "runtime/format/plan_view.hpp"
 #include "tests/support/convert_and_run.hpp"
@@ -105,6 +107,30 @@ TEST_CASE("ConvertGraph: replicas are recorded with their number") {
   CHECK(ProgramsOf(conversion) == Names{"sequential"});
   CHECK(OptionOf(conversion, "parallel") == "replicas");
   CHECK(OptionOf(conversion, "replicas") == "3");
+}
+
+TEST_CASE("ConvertGraph: a limit that works without the mode asked for is called that") {
+  ConvertOptions options = test::OptionsFor();
+  options.parallel.mode = ParallelMode::kReplicas;
+  options.parallel.threads = 2;
+  const std::string space = options.board.ArenaSpace()->name;
+  const auto limited = [&](int64_t bytes) {
+    options.board.FindSpace(space)->bytes = bytes + options.board.FindSpace(space)->reserve_bytes;
+    return ConvertGraph(Parsed(kBranches), options);
+  };
+  const Result<Conversion> refused = limited(1000);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().kind == ErrorKind::kDoesNotFit);
+  const std::vector<std::string>& details = refused.error().details;
+  CHECK(std::any_of(details.begin(), details.end(), [&](const std::string& line) {
+    return line.starts_with("without --parallel=replicas the smallest limit that works is --mem");
+  }));
+  const int64_t offered = OfferedLimit(refused.error(), space);
+  const Result<Conversion> twice = limited(offered);
+  REQUIRE_FALSE(twice.ok());
+  CHECK(twice.error().kind == ErrorKind::kDoesNotFit);
+  options.parallel.mode = ParallelMode::kAuto;
+  CHECK(limited(offered).ok());
 }
 
 /// A batch of 8 through a product and a softmax: each row by itself.

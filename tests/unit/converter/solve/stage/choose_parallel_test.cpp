@@ -62,6 +62,18 @@ TEST_CASE("ChooseParallel: what is not possible is not chosen, and refused with 
   CHECK(refused.error().message.find("several threads") != std::string::npos);
 }
 
+TEST_CASE("ChooseParallel: what needs too much memory does not fit, and it is said what does") {
+  auto candidates = Usual();
+  candidates[1].why_not = "it needs 200 bytes";
+  candidates[1].too_large = true;
+  const auto refused = ChooseParallel(candidates, true, ParallelMode::kReplicas);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().kind == ErrorKind::kDoesNotFit);
+  CHECK(refused.error().message == "parallel 'replicas' is not possible: it needs 200 bytes");
+  REQUIRE(refused.error().details.size() == 1);
+  CHECK(refused.error().details[0] == "without --parallel a mode is chosen that fits");
+}
+
 TEST_CASE("ChooseParallel: of several candidates of the mode asked for the best is taken") {
   std::vector<ParallelCandidate> candidates = Usual();
   candidates.push_back(Candidate(ParallelMode::kReplicasIntra, 800, 400));
