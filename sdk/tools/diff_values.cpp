@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <new>
@@ -22,20 +21,24 @@ struct Freed {
   void operator()(void* memory) const { std::free(memory); }
 };
 
-/// A block of memory with the alignment that plans and arenas want.
+/// A block of zeros with the alignment that plans and arenas want. Of a large one the system gives
+/// what is touched, and a plan may ask for any size.
 class Block {
  public:
   explicit Block(size_t bytes, size_t alignment = 64)
-      : bytes_(bytes), memory_(std::aligned_alloc(alignment, (bytes / alignment + 1) * alignment)) {
-    if (memory_ == nullptr) throw std::bad_alloc();
-    std::memset(memory_.get(), 0, bytes);
+      : bytes_(bytes), memory_(std::calloc(bytes + alignment, 1)), data_(memory_.get()) {
+    size_t space = bytes + alignment;
+    if (data_ == nullptr || std::align(alignment, bytes, data_, space) == nullptr) {
+      throw std::bad_alloc();
+    }
   }
-  [[nodiscard]] void* data() const { return memory_.get(); }
+  [[nodiscard]] void* data() const { return data_; }
   [[nodiscard]] size_t bytes() const { return bytes_; }
 
  private:
   size_t bytes_;
   std::unique_ptr<void, Freed> memory_;
+  void* data_;
 };
 
 /// Where an arena holds a tensor.

@@ -2,6 +2,7 @@
 
 usage: memory_test.py TENON
 """
+import json
 import os
 import pathlib
 import subprocess
@@ -11,6 +12,8 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
 import onnx_writer as onnx
+
+from forged_plans import with_number
 
 TENON = os.path.abspath(sys.argv[1])
 SIDE = 8192  # 64 MiB of bytes: as doubles they would be 512
@@ -48,6 +51,19 @@ class MemoryTest(unittest.TestCase):
         self.memory("run", "plan.tenon", "--zeros", "--output-dir", "outputs")
         used = self.memory("run", "plan.tenon", "--zeros", "--expect", "y=outputs/y.npy")
         self.assertLess(used, 3 * ARRAY + BESIDES)
+
+    def test_of_an_arena_that_is_too_large_what_ops_use_is_held(self):
+        model = onnx.model([onnx.node("Transpose", ["x"], ["y"], perm=[1, 0])],
+                           [onnx.value("x", [3, 37])], [onnx.value("y", [37, 3])])
+        (self.folder / "small.onnx").write_bytes(model)
+        self.memory("convert", "small.onnx", "-o", "small.tenon", "--board", "x86-64", "--decisions", "off")
+        plan = (self.folder / "small.tenon").read_bytes()
+        shown = subprocess.run([TENON, "inspect", "small.tenon", "--json"], cwd=self.folder,
+                               capture_output=True, check=True).stdout
+        arena = json.loads(shown)["arenas"][0]["bytes"]
+        (self.folder / "small.tenon").write_bytes(with_number(plan, arena, 4 << 30))
+        for command in [("inspect", "small.tenon"), ("run", "small.tenon", "--zeros"), ("diff", "small.tenon")]:
+            self.assertLess(self.memory(*command), BESIDES, command)
 
 
 if __name__ == "__main__":

@@ -3,13 +3,13 @@ import json
 import random
 import re
 import shutil
-import struct
 import subprocess
 import sys
 import unittest
 
 import cli_test
 from cli_test import BOARD, npy, onnx
+from forged_plans import with_record
 
 LAYERS = 6
 
@@ -32,21 +32,6 @@ def layers(weights):
 def good_weights():
     source = random.Random(7)
     return [[abs(v) for v in values(source, 16)] for _ in range(LAYERS)]
-
-
-def crc32c(data):
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
-    return crc ^ 0xFFFFFFFF
-
-
-def with_record(plan, text):
-    """The plan with another record of decisions (converter/emit/decisions_record.hpp)."""
-    data = text.encode()
-    return plan[:plan.rindex(b"TNDC")] + b"TNDC" + struct.pack("<IQ", crc32c(data), len(data)) + data
 
 
 class See(cli_test.CliTest):
