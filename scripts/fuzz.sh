@@ -6,8 +6,8 @@
 #   fuzz.sh plans [FOLDER...]       plans of every model in the folders (those that the targets onnx and
 #                                   tflite have found) that reach more, for the targets of plans
 #   fuzz.sh keep TARGET [COUNT]     adds to tests/fuzz/corpus the inputs found that reach most
-# TARGET: plan tflite onnx profile caffe board firmware_plan npy kernel_cache. With --built before
-# all of these the programs are taken as they are.
+# TARGET: convert inspect plan tflite onnx profile caffe board firmware_plan npy kernel_cache. With
+# --built before all of these the programs are taken as they are.
 #
 # Every run goes on with what earlier ones found: in the folder TENON_FUZZ_FOLDER (build/host-fuzz)
 # corpus/TARGET has the inputs, found/TARGET what crashed, hung for 30 s or took over 2 GB, and
@@ -21,7 +21,7 @@ folder=${TENON_FUZZ_FOLDER:-$build}
 # as on a machine without room, since the sanitizer works for seconds on what nobody touches.
 asan_options=allocator_may_return_null=1:max_allocation_size_mb=4096:detect_leaks=1
 limits=(-timeout=30 -rss_limit_mb=2048 -malloc_limit_mb=1048576 -max_len=65536)
-all_targets=(plan tflite onnx profile caffe board firmware_plan npy kernel_cache)
+all_targets=(convert inspect plan tflite onnx profile caffe board firmware_plan npy kernel_cache)
 
 fail() {
   echo "fuzz.sh: $*" >&2
@@ -93,14 +93,16 @@ case "${1:-}" in
   plans)
     shift
     [ $# -gt 0 ] || set -- "$folder/corpus/onnx" "$folder/corpus/tflite"
-    for target in plan firmware_plan; do prepare "$target"; done
+    for target in plan inspect firmware_plan; do prepare "$target"; done
     made=$(mktemp -d)
     trap 'rm -rf "$made"' EXIT
-    python3 tests/fuzz/plans_of_models.py "$made" "$@" --tenon "${TENON:-build/host/bin/tenon}"
-    for target in plan firmware_plan; do
+    status=0
+    python3 tests/fuzz/plans_of_models.py "$made" "$@" --tenon "${TENON:-build/host/bin/tenon}" || status=1
+    for target in plan inspect firmware_plan; do
       ASAN_OPTIONS=$asan_options "$build/fuzz/${target}_fuzz" -merge=1 "${limits[@]}" \
         -artifact_prefix="$folder/found/$target/" "$folder/corpus/$target" "$made" 2>&1 | tail -1
     done
+    exit $status
     ;;
   all)
     [ $# -ge 2 ] || fail "for how many hours?"

@@ -19,6 +19,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 import onnx_writer as onnx
 
+import convert_inputs
+
 
 def single(op, shapes, out, weights=(), gives=onnx.FLOAT, opset=13, **attributes):
     """A model of one node: `shapes` of its inputs, and behind them `weights`: (name, shape), or
@@ -117,7 +119,7 @@ def onnx_models():
     return models | block_models() | moved_models()
 
 
-UINT8, INT8, INT4, INT2 = 2, 3, 22, 26  # of ONNX
+UINT8, INT8, INT4, INT2 = 2, convert_inputs.INT8, 22, 26  # of ONNX
 
 
 def block_models():
@@ -365,6 +367,7 @@ def main():
     out = arguments.out.resolve()  # TENON runs in folders of its own
     models = onnx_models()
     write_all(out / "onnx", models)
+    write_all(out / "convert", convert_inputs.conversions(models))
     write_all(out / "caffe", caffe_nets())
     write_all(out / "npy", {"f4": npy("(2, 3)", "<f4", bytes(24)), "u1": npy("(4,)", "|u1", bytes(4)),
                             "scalar": npy("()", "<i8", bytes(8))})
@@ -374,7 +377,8 @@ def main():
                               if not p.name.endswith(".schema.json")})
     write_all(out / "profile", {"small": json.dumps(small_profile()).encode()})
     make_plans(pathlib.Path(arguments.tenon).resolve(), out / "plan", models)
-    write_all(out / "firmware_plan", {p.name: p.read_bytes() for p in (out / "plan").iterdir()})
+    for target in ["firmware_plan", "inspect"]:
+        write_all(out / target, {p.name: p.read_bytes() for p in (out / "plan").iterdir()})
     make_tflite(arguments.flatc, out / "tflite")
 
 

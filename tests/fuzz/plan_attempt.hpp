@@ -14,6 +14,7 @@
 
 #include "runtime/format/plan_view.hpp"
 #include "runtime/ops/host/op_host_row.hpp"
+#include "runtime/ops/host/op_table.hpp"
 #include "tenon/tenon.h"
 
 namespace tenon::test {
@@ -45,9 +46,32 @@ struct SessionDestroyer {
 struct Outcome {
   bool loaded = false;
   bool ran = false;
+  tenon_status status = TENON_OK;  ///< of the last call that a plan within bounds led to
   std::string error;
   std::vector<std::vector<uint8_t>> outputs;
 };
+
+/// What a run takes, roughly: products, functions and bytes written. Of what no kernel takes there
+/// is no end.
+inline int64_t WorkOf(const ProgramView& program) {
+  std::vector<TensorView> tensors(program.tensor_count());
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const TensorInfo info = program.tensor(i);
+    tensors[i] = {nullptr, info.dims.data(), info.strides.data(), info.dtype,
+                  static_cast<uint8_t>(info.dims.size())};
+  }
+  double total = 0;
+  for (size_t i = 0; i < program.op_count(); ++i) {
+    const OpInfo op = program.op(i);
+    const OpCall call{tensors.data(), op.inputs, op.outputs, op.attributes.data()};
+    const auto kind = static_cast<OpKind>(op.kind);
+    if (!CheckOpCall(GetOpRow(kind), call).ok()) return INT64_MAX;
+    const OpWork work = GetOpHostRow(kind).work(call);
+    total += static_cast<double>(work.multiply_accumulates) +
+             static_cast<double>(work.elementary_ops) + static_cast<double>(work.bytes_written);
+  }
+  return total > 1e18 ? INT64_MAX : static_cast<int64_t>(total);
+}
 
 /// Loads a plan and runs it once, with memory of exactly the sizes that it asks for.
 class Attempt {
@@ -62,12 +86,14 @@ class Attempt {
     outcome.loaded = Load() && CheckHeldMemory();
     if (outcome.loaded && IsAffordable() && OpenSession()) {
       Bind(input_seed);
-      outcome.ran = tenon_session_run(session_.get(), &error_) == TENON_OK;
+      status_ = tenon_session_run(session_.get(), &error_);
+      outcome.ran = status_ == TENON_OK;
       outcome.outputs = std::move(outputs_);
       for (size_t i = 0; i < outcome.outputs.size(); ++i) {
         std::memcpy(outcome.outputs[i].data(), bound_outputs_[i].get(), outcome.outputs[i].size());
       }
     }
+    outcome.status = status_;
     outcome.error = error_.message;
     return outcome;
   }
@@ -76,21 +102,21 @@ class Attempt {
   bool Load() {
     size_t scratch_bytes = 0;
     size_t state_bytes = 0;
-    if (tenon_plan_scratch_size(file_.get(), size_, &scratch_bytes, &error_) != TENON_OK ||
-        tenon_plan_state_size(file_.get(), size_, &state_bytes, &error_) != TENON_OK) {
-      return false;
+    status_ = tenon_plan_scratch_size(file_.get(), size_, &scratch_bytes, &error_);
+    if (status_ == TENON_OK) {
+      status_ = tenon_plan_state_size(file_.get(), size_, &state_bytes, &error_);
     }
+    if (status_ != TENON_OK) return false;
     // Tables in the file are a few times smaller than what describes them in memory.
     CHECK(scratch_bytes + state_bytes <= 16 * size_ + 65536);
     state_ = Allocate(state_bytes);
     const Memory scratch = Allocate(scratch_bytes);
     const tenon_backends backends{&backend_, 1};
     tenon_plan* plan = nullptr;
-    const tenon_status status =
-        tenon_plan_load(file_.get(), size_, &backends, 1, state_.get(), state_bytes, scratch.get(),
-                        scratch_bytes, &plan, &error_);
+    status_ = tenon_plan_load(file_.get(), size_, &backends, 1, state_.get(), state_bytes,
+                              scratch.get(), scratch_bytes, &plan, &error_);
     plan_.reset(plan);
-    return status == TENON_OK;
+    return status_ == TENON_OK;
   }
 
   [[nodiscard]] uint64_t ArenaBytes() const {
@@ -125,27 +151,8 @@ class Attempt {
 #endif
       return false;
     }
-    return Work() <= kMostWork;
-  }
-
-  [[nodiscard]] int64_t Work() const {
     const Result<PlanView> view = PlanView::Open(Span<const uint8_t>(file_.get(), size_));
-    const ProgramView program = view->program(0);
-    std::vector<TensorView> tensors(program.tensor_count());
-    for (size_t i = 0; i < tensors.size(); ++i) {
-      const TensorInfo info = program.tensor(i);
-      tensors[i] = {nullptr, info.dims.data(), info.strides.data(), info.dtype,
-                    static_cast<uint8_t>(info.dims.size())};
-    }
-    double total = 0;
-    for (size_t i = 0; i < program.op_count(); ++i) {
-      const OpInfo op = program.op(i);
-      const OpCall call{tensors.data(), op.inputs, op.outputs, op.attributes.data()};
-      const OpWork work = GetOpHostRow(static_cast<OpKind>(op.kind)).work(call);
-      total += static_cast<double>(work.multiply_accumulates) +
-               static_cast<double>(work.elementary_ops) + static_cast<double>(work.bytes_written);
-    }
-    return total > 1e18 ? INT64_MAX : static_cast<int64_t>(total);
+    return WorkOf(view->program(0)) <= kMostWork;
   }
 
   bool OpenSession() {
@@ -159,10 +166,10 @@ class Attempt {
     const size_t bytes = tenon_session_state_size(plan_.get());
     session_state_ = Allocate(bytes);
     tenon_session* session = nullptr;
-    const tenon_status status = tenon_session_create(
-        plan_.get(), session_state_.get(), bytes, blocks.data(), blocks.size(), &session, &error_);
+    status_ = tenon_session_create(plan_.get(), session_state_.get(), bytes, blocks.data(),
+                                   blocks.size(), &session, &error_);
     session_.reset(session);
-    if (status != TENON_OK) return false;
+    if (status_ != TENON_OK) return false;
 #ifndef TENON_FIRMWARE
     // oneDNN's scratch, where a hostile plan left no workspace, is no larger than the operands.
     CHECK(tenon_session_packed_bytes(session) <= 8 * (size_ + ArenaBytes()) + (1U << 20));
@@ -196,6 +203,7 @@ class Attempt {
   Memory file_;
   const tenon_backend* backend_;
   tenon_error error_{};
+  tenon_status status_ = TENON_OK;
   Memory state_;
   std::unique_ptr<tenon_plan, PlanUnloader> plan_;
   std::vector<Memory> arenas_;

@@ -6,13 +6,15 @@ usage: plans_of_models.py OUT FOLDER... --tenon TENON [--most BYTES] [--seconds 
 The folders are corpora of the targets onnx and tflite (scripts/fuzz.sh), whose models reach every
 operator that the importers know: the targets of plans then begin with every op and kernel. Each
 model becomes a plan for a processor with wide vectors, and one of a few others by turns. Models
-that are refused, and plans of more than BYTES (32,768), are left out.
+that are refused, and plans of more than BYTES (32,768), are left out. Exit status 1 where a
+conversion crashed or ended with an internal error: each is told of.
 """
 import argparse
 import concurrent.futures
 import hashlib
 import pathlib
 import subprocess
+import sys
 import tempfile
 
 # How models become plans, by turns, beside the first.
@@ -29,11 +31,15 @@ OTHERS = [
 ]
 
 
+EXPECTED = (0, 2, 3, 4)  # a plan, or a refusal
+
+
 def suffix(data):
     return ".tflite" if data[4:8] == b"TFL3" else ".onnx"
 
 
 def convert(model, options, out, tenon, most, seconds):
+    """True: a plan was made; None: there is none; False: the conversion failed as none may."""
     data = model.read_bytes()
     name = hashlib.sha1(data + " ".join(options).encode()).hexdigest()
     with tempfile.TemporaryDirectory() as folder:
@@ -43,10 +49,13 @@ def convert(model, options, out, tenon, most, seconds):
         try:
             done = subprocess.run(command, cwd=folder, capture_output=True, timeout=seconds, check=False)
         except subprocess.TimeoutExpired:
+            return None
+        if done.returncode not in EXPECTED:
+            print(f"{model}: {' '.join(options)}: status {done.returncode}", done.stderr.decode()[:200])
             return False
         plan = pathlib.Path(folder) / "plan"
         if done.returncode != 0 or plan.stat().st_size > most:
-            return False
+            return None
         (out / name).write_bytes(plan.read_bytes())
     return True
 
@@ -68,8 +77,9 @@ def main():
     for i, model in enumerate(models):
         asked += [(model, FIRST), (model, OTHERS[i % len(OTHERS)])]
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        made = sum(pool.map(lambda a: convert(*a, out, tenon, arguments.most, arguments.seconds), asked))
-    print(f"{made} plans of {len(models)} models")
+        done = list(pool.map(lambda a: convert(*a, out, tenon, arguments.most, arguments.seconds), asked))
+    print(f"{done.count(True)} plans of {len(models)} models")
+    sys.exit(1 if False in done else 0)
 
 
 if __name__ == "__main__":

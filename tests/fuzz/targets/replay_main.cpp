@@ -1,5 +1,6 @@
 // Runs a fuzz target without libFuzzer, in every build: on files as they are, and on seeded changes
-// of them. usage: X_replay [--changes N] FILE_OR_FOLDER...
+// of them. usage: X_fuzz [--changes N] [--seed N] [--last FILE] FILE_OR_FOLDER...; FILE gets each
+// input before it is tried, and so holds one that ends the program.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -54,6 +55,15 @@ Bytes Changed(const Bytes& file) {
   return changed;
 }
 
+void Try(const Bytes& file, const char* last) {
+  if (last != nullptr) {
+    std::ofstream(last, std::ios::binary)
+        .write(reinterpret_cast<const char*>(file.data()),
+               static_cast<std::streamsize>(file.size()));
+  }
+  LLVMFuzzerTestOneInput(file.data(), file.size());
+}
+
 }  // namespace
 
 /// One change of a byte, a word or the length.
@@ -91,18 +101,27 @@ int main(int count, char** arguments) {
   if (LLVMFuzzerInitialize != nullptr) LLVMFuzzerInitialize(&count, &arguments);
   size_t changes = 0;
   size_t tries = 0;
+  const char* last = nullptr;
   for (int i = 1; i < count; ++i) {
     if (std::strcmp(arguments[i], "--changes") == 0 && i + 1 < count) {
       changes = std::strtoul(arguments[++i], nullptr, 10);
       continue;
     }
+    if (std::strcmp(arguments[i], "--seed") == 0 && i + 1 < count) {
+      chance.seed(static_cast<unsigned>(std::strtoul(arguments[++i], nullptr, 10)));
+      continue;
+    }
+    if (std::strcmp(arguments[i], "--last") == 0 && i + 1 < count) {
+      last = arguments[++i];
+      continue;
+    }
     for (const fs::path& path : FilesIn(arguments[i])) {
       const Bytes file = Read(path);
-      LLVMFuzzerTestOneInput(file.data(), file.size());
+      Try(file, last);
       Bytes next = file;
       for (size_t k = 0; k < changes; ++k, ++tries) {
         next = Changed(k % 8 == 0 || next.empty() ? file : next);
-        LLVMFuzzerTestOneInput(next.data(), next.size());
+        Try(next, last);
       }
       ++tries;
     }
