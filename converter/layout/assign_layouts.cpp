@@ -13,8 +13,11 @@ namespace {
 bool IsImage(const Tensor& tensor) { return tensor.shape.rank == 4; }
 
 /// Weights and biases keep the model's row-major order, because kernels know them by their role.
+/// Points are no image, whatever their rank.
 bool IsActivation(const Op& op, size_t input) {
-  return !TraitsOf(op.kind).convolution || input == ConvInput::kX || input == ConvInput::kResidual;
+  const OpTraits& traits = TraitsOf(op.kind);
+  if (static_cast<int>(input) == traits.points) return false;
+  return !traits.convolution || input == ConvInput::kX || input == ConvInput::kResidual;
 }
 
 std::optional<Layout> FixedLayout(LayoutNeed need) {
@@ -129,9 +132,9 @@ class Assigner {
       default:
         break;
     }
-    for (const TensorId id : op.inputs) {
-      if (id == kNone) continue;
-      const Tensor& input = graph_.tensor(id);
+    for (size_t i = 0; i < op.inputs.size(); ++i) {
+      if (op.inputs[i] == kNone || static_cast<int>(i) == traits.points) continue;
+      const Tensor& input = graph_.tensor(op.inputs[i]);
       if (IsImage(input) && !input.IsConstant() && input.layout == Layout::kChannelsLast) {
         return Layout::kChannelsLast;
       }

@@ -125,6 +125,10 @@ SweepNetwork CheapOps() {
         {x, builder.ConstantOf(DType::kI8, {5, size}), builder.ConstantOf(DType::kF32, {size}),
          builder.ConstantOf(DType::kF32, {1})},
         Attributes(), x);
+    const TensorId image = builder.Input({2, 3, size, 5});
+    (void)builder.Add(
+        OpKind::kGridSample, {image, builder.Input({2, 4, size, 2})},
+        Attributes(GridSampleAttributes{ResizeMode::kLinear, GridPadding::kBorder, 0}), image);
     ExpandAttributes expand;
     expand.rank = 4;
     const int32_t dims[] = {3, 2, size, 5};

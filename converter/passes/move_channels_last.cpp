@@ -41,6 +41,8 @@ class ChannelsLast {
         return IsFromChannelsLast(op.attributes.As<TransposeAttributes>());
       case OpKind::kReshape:
         return EndsMove(op);
+      case OpKind::kGridSample:
+        return Has(op.inputs[GridSampleInput::kX]);
       case OpKind::kUnary:
       case OpKind::kBinary:
       case OpKind::kQuantizedBinary:

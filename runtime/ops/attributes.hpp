@@ -238,6 +238,19 @@ struct ResizeAttributes {
   float scales[kMaxRank] = {};
 };
 
+/// Samples images at the points of a grid. Inputs (f32): x [N, C, H, W], H and W 1 to 2^24; grid
+/// [N, OH, OW, 2], of each point its place across and down: -1 to 1 from edge to edge of the image,
+/// or with `align_corners` from the centre of its first pixel to that of its last. y [N, C, OH,
+/// OW].
+struct GridSampleAttributes {
+  ResizeMode mode = ResizeMode::kLinear;  ///< cubic with the parameter -0.75
+  GridPadding padding = GridPadding::kZeros;
+  int32_t align_corners = 0;
+};
+struct GridSampleInput {
+  enum : int { kX = 0, kGrid = 1 };
+};
+
 /// y = x taken at `indices` (i32 or i64; negative counts from the end) along `axis`.
 /// Inputs: x, indices. An index out of range is an error when the op runs.
 struct GatherAttributes {

@@ -22,6 +22,8 @@ const char* const kPadModeNames[kPadModeCount] = {"constant", "edge", "reflect"}
 
 const char* const kResizeModeNames[kResizeModeCount] = {"nearest", "linear", "cubic"};
 
+const char* const kGridPaddingNames[kGridPaddingCount] = {"zeros", "border", "reflection"};
+
 const char* const kCoordinateModeNames[kCoordinateModeCount] = {"half_pixel", "pytorch_half_pixel",
                                                                 "align_corners", "asymmetric"};
 

@@ -55,6 +55,11 @@ inline constexpr int kPadModeCount = 3;
 enum class ResizeMode : int32_t { kNearest = 0, kLinear = 1, kCubic = 2 };
 inline constexpr int kResizeModeCount = 3;
 
+/// What stands for the pixels beyond an image's edges: 0, the nearest pixel inside, or the image
+/// mirrored at its edges again and again.
+enum class GridPadding : int32_t { kZeros = 0, kBorder = 1, kReflection = 2 };
+inline constexpr int kGridPaddingCount = 3;
+
 /// Where output pixel `o` lies in the input (ONNX Resize, opset 11 and later).
 enum class CoordinateMode : int32_t {
   kHalfPixel = 0,         ///< (o + 0.5) / scale - 0.5
@@ -89,6 +94,7 @@ extern const char* const kReduceFunctionNames[kReduceFunctionCount];
 extern const char* const kScatterFunctionNames[kScatterFunctionCount];
 extern const char* const kPadModeNames[kPadModeCount];
 extern const char* const kResizeModeNames[kResizeModeCount];
+extern const char* const kGridPaddingNames[kGridPaddingCount];
 extern const char* const kCoordinateModeNames[kCoordinateModeCount];
 extern const char* const kNearestModeNames[kNearestModeCount];
 extern const char* const kRoundingNames[kRoundingCount];

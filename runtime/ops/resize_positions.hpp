@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "runtime/ops/attributes.hpp"
+#include "runtime/ops/image_taps.hpp"
 #include "runtime/ops/op_row.hpp"
 
 namespace tenon {
@@ -75,16 +76,9 @@ struct ResizeAxis {
   return NearestPosition(attributes, axis, ResizeCoordinate(attributes.coordinates, axis, o));
 }
 
-/// The input positions that one output position is made of, times `step`, and their weights.
-template <int kTaps>
-struct ResizeTaps {
-  ptrdiff_t offset[kTaps];
-  float weight[kTaps];
-};
-
-/// Those around a coordinate.
+/// The input positions that a coordinate is made of, times `step`, and their weights.
 inline void FindResizeTaps(const ResizeAttributes& /*attributes*/, const ResizeAxis& axis,
-                           float coordinate, ptrdiff_t step, ResizeTaps<2>& taps) {
+                           float coordinate, ptrdiff_t step, ImageTaps<2>& taps) {
   // Beyond the edges lie the edges' own values, so that the coordinate may as well stop there.
   const auto last = static_cast<float>(axis.in - 1);
   coordinate = coordinate < 0.0F ? 0.0F : (coordinate > last ? last : coordinate);
@@ -98,16 +92,10 @@ inline void FindResizeTaps(const ResizeAttributes& /*attributes*/, const ResizeA
 
 /// Cubic convolution (Keys, 1981) with the parameter `cubic_a`.
 inline void FindResizeTaps(const ResizeAttributes& attributes, const ResizeAxis& axis,
-                           float coordinate, ptrdiff_t step, ResizeTaps<4>& taps) {
-  const float a = attributes.cubic_a;
+                           float coordinate, ptrdiff_t step, ImageTaps<4>& taps) {
   const float floor = std::floor(coordinate);
   const auto below = static_cast<int>(floor);
-  const float t = coordinate - floor;
-  const float s = 1.0F - t;
-  taps.weight[0] = ((a * (t + 1.0F) - 5.0F * a) * (t + 1.0F) + 8.0F * a) * (t + 1.0F) - 4.0F * a;
-  taps.weight[1] = ((a + 2.0F) * t - (a + 3.0F)) * t * t + 1.0F;
-  taps.weight[2] = ((a + 2.0F) * s - (a + 3.0F)) * s * s + 1.0F;
-  taps.weight[3] = ((a * (s + 1.0F) - 5.0F * a) * (s + 1.0F) + 8.0F * a) * (s + 1.0F) - 4.0F * a;
+  FindCubicWeights(attributes.cubic_a, coordinate - floor, taps.weight);
   float sum = 0.0F;
   for (int i = 0; i < 4; ++i) {
     const int position = below - 1 + i;
@@ -123,7 +111,7 @@ inline void FindResizeTaps(const ResizeAttributes& attributes, const ResizeAxis&
 /// Those that output position `o` is made of.
 template <int kTaps>
 void FindResizeTaps(const ResizeAttributes& attributes, const ResizeAxis& axis, int o,
-                    ptrdiff_t step, ResizeTaps<kTaps>& taps) {
+                    ptrdiff_t step, ImageTaps<kTaps>& taps) {
   const float coordinate = ResizeCoordinate(attributes.coordinates, axis, o);
   FindResizeTaps(attributes, axis, coordinate, step, taps);
 }

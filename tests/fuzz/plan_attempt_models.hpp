@@ -64,10 +64,15 @@ input %y: f32[1,4,6,6]
 %i = binary(%h, %h) {function=add}
 %j = resize(%c) {mode=linear, sizes=[1,8,12,12], scales=[1,1,2,2]}
 %k = reduce(%j) {function=mean, axes_mask=12, keep_dims=1}
+%n = transpose(%c) {permutation=[0,2,3,1]}
+%o = slice(%n) {begins=[0,0,0,3], sizes=[1,6,6,2], steps=[1,1,1,1]}
+%p = grid_sample(%a, %o) {padding=reflection}
+%q = grid_sample(%p, %o) {mode=cubic, align_corners=1}
 %l = expand(%k) {dims=[1,8,2,2]}
 %m = unary(%l) {function=exp}
 output %i
 output %m
+output %q
 )";
 
 // One line for each op: the text form has no others.

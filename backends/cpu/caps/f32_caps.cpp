@@ -260,6 +260,14 @@ const char* BinarySupports(const OpCall& call) {
   return "portable code is as fast for operands of one shape";
 }
 
+const char* GridSampleSupports(const OpCall& call) {
+  if (const char* reason = CommonRefusal(call)) return reason;
+  if (call.AttributesAs<GridSampleAttributes>().mode != ResizeMode::kLinear) {
+    return "the vector grid_sample is linear";
+  }
+  return nullptr;
+}
+
 const char* LrnSupports(const OpCall& call) {
   if (const char* reason = CommonRefusal(call)) return reason;
   if (call.Input(0).rank != 4) return "the vector local response normalisation takes rank 4";

@@ -93,6 +93,8 @@ inline constexpr int kMostRowMaximaChannels = 3;
 [[nodiscard]] const char* UnarySupports(const OpCall& call);
 [[nodiscard]] const char* ElementwiseSupports(const OpCall& call);
 [[nodiscard]] const char* BinarySupports(const OpCall& call);
+/// Accepts linear sampling.
+[[nodiscard]] const char* GridSampleSupports(const OpCall& call);
 /// Accepts windows of at most kMostLrnWindow of at most kMostLrnDepth channels of an image tensor.
 [[nodiscard]] const char* LrnSupports(const OpCall& call);
 

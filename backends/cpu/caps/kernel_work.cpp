@@ -206,6 +206,21 @@ int64_t TopKOps(const OpCall& call, bool wide_bytes) {
   return is_one ? ReducingOps<9, 75>(call, wide_bytes) : ReducingOps<10, 450>(call, wide_bytes);
 }
 
+/// Each point's pixels are found, and are blended channel by channel: where these lie side by side,
+/// in vectors. Measured on Zen 4, 12 shapes of 1 to 64 channels.
+template <int64_t kOfPoint, int64_t kOfDenseTap, int64_t kOfTap>
+int64_t GridSampleOps(const OpCall& call, bool /*wide_bytes*/) {
+  constexpr int64_t kTaps[] = {1, 4, 16};
+  const auto& attributes = call.AttributesAs<GridSampleAttributes>();
+  const TensorView& x = call.Input(GridSampleInput::kX);
+  const TensorView& y = call.Output();
+  const bool is_dense = y.dims[1] > 1 && x.strides[1] == 1 && y.strides[1] == 1;
+  const int64_t of_element =
+      kTaps[static_cast<int>(attributes.mode)] * (is_dense ? kOfDenseTap : kOfTap);
+  return call.Input(GridSampleInput::kGrid).Elements() / 2 * kOfPoint +
+         y.Elements() * of_element / 2;
+}
+
 struct Row {
   const char* kernel;
   int64_t (*amount)(const OpCall& call, bool wide_bytes);
@@ -236,6 +251,8 @@ constexpr Row kElementaryOps[] = {
     {"cpu.max_pool.vector", PoolOps<true>},
     {"cpu.average_pool.vector", PoolOps<false>},
     {"cpu.top_k.portable", TopKOps},
+    {"cpu.grid_sample.vector", GridSampleOps<30, 1, 11>},
+    {"cpu.grid_sample.portable", GridSampleOps<250, 4, 36>},
 };
 
 struct Start {

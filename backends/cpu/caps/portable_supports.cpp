@@ -88,6 +88,8 @@ Reason ScatterSupports(const OpCall& call) {
 
 Reason NonMaxSuppressionSupports(const OpCall& /*call*/) { return nullptr; }
 
+Reason GridSampleSupports(const OpCall& /*call*/) { return nullptr; }
+
 Reason ResizeSupports(const OpCall& call) {
   const bool nearest = call.AttributesAs<ResizeAttributes>().mode == ResizeMode::kNearest;
   if (nearest || call.Input(0).dtype == DType::kF32) return nullptr;

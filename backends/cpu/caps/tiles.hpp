@@ -49,6 +49,9 @@ constexpr int kShortRow = 32;
 constexpr int kMostKeys = 1024;
 constexpr int kMostQueryElements = 256;
 
+/// Are the points whose pixels are found together.
+constexpr int kGridBlock = 64;
+
 /// Are the widest window and the most channels of a local response normalisation.
 constexpr int kMostLrnWindow = 64;
 constexpr int kMostLrnDepth = 1024;

@@ -64,6 +64,8 @@ const char* ResizeSupports(const OpCall& call) {
   return moves ? nullptr : F32Only(call);
 }
 
+const char* GridSampleSupports(const OpCall&) { return nullptr; }
+
 const char* GatherSupports(const OpCall& call) {
   return call.Input(GatherInput::kIndices).data != nullptr
              ? nullptr

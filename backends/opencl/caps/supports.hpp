@@ -26,6 +26,7 @@ namespace tenon::opencl {
 [[nodiscard]] const char* PadSupports(const OpCall& call);
 /// Accepts f32; of the nearest element every dtype.
 [[nodiscard]] const char* ResizeSupports(const OpCall& call);
+[[nodiscard]] const char* GridSampleSupports(const OpCall& call);
 /// Accepts gathers along constant indices.
 [[nodiscard]] const char* GatherSupports(const OpCall& call);
 /// Accepts scatters along constant indices: of every dtype where they replace, else f32.

@@ -71,6 +71,23 @@
 #define FUNCTION_30(T) \
   (FINITE_BELOW(T) / (1.0f + exp(-1.59576912f * x * (1.0f + 0.044715f * x * x))))
 
+// Blends TAPS by TAPS elements around x to one at y: the offsets and weights of rows and columns are
+// `row_offsets`, `row_weights`, `column_offsets` and `column_weights`.
+#define BLEND(T, LOAD, STORE)                                               \
+  T sum = (T)(0.0f);                                                        \
+  for (int i = 0; i < TAPS; ++i) {                                          \
+    T line = (T)(0.0f);                                                     \
+    for (int j = 0; j < TAPS; ++j) {                                        \
+      const T value = LOAD(x + row_offsets[i] + column_offsets[j]);         \
+      line += column_weights[j] * value;                                    \
+    }                                                                       \
+    sum += row_weights[i] * line;                                           \
+  }                                                                         \
+  STORE(sum, y)
+
+#define LOAD_ONE(pointer) *(pointer)
+#define STORE_ONE(value, pointer) *(pointer) = (value)
+
 // What conv_tile.cl and conv_tile_local.cl are told of a convolution or matrix product, as in
 // tile_parameters.hpp. Strides count elements.
 typedef struct {

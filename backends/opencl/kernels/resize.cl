@@ -25,21 +25,6 @@ __kernel void resize_nearest(__global WORD* y_buffer, const ulong y_offset,
 // Blends TAPS by TAPS elements. A work-item does VEC channels of one output. Dims and strides:
 // image, channel, row, column. Tables: TAPS offsets or weights of each output row, then of each
 // column.
-#define BLEND(T, LOAD, STORE)                                               \
-  T sum = (T)(0.0f);                                                        \
-  for (int i = 0; i < TAPS; ++i) {                                          \
-    T line = (T)(0.0f);                                                     \
-    for (int j = 0; j < TAPS; ++j) {                                        \
-      const T value = LOAD(x + row_offsets[i] + column_offsets[j]);         \
-      line += column_weights[j] * value;                                    \
-    }                                                                       \
-    sum += row_weights[i] * line;                                           \
-  }                                                                         \
-  STORE(sum, y)
-
-#define LOAD_ONE(pointer) *(pointer)
-#define STORE_ONE(value, pointer) *(pointer) = (value)
-
 __kernel void resize_blend(__global DTYPE* y_buffer, const ulong y_offset,
                            __global const DTYPE* x_buffer, const ulong x_offset,
                            __global const int* offsets, __global const float* weights,

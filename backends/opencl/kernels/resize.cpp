@@ -99,7 +99,7 @@ Status LoadBlend(const KernelSetup& setup, void** shared) {
   for (int k = 2; k < 4; ++k) {
     const ResizeAxis axis = ResizeAxisOf(setup.op, k);
     for (int o = 0; o < axis.out; ++o) {
-      ResizeTaps<kTaps> taps;
+      ImageTaps<kTaps> taps;
       FindResizeTaps(attributes, axis, o, setup.op.Input(0).strides[k], taps);
       for (int i = 0; i < kTaps; ++i) {
         offsets.push_back(static_cast<int32_t>(taps.offset[i]));

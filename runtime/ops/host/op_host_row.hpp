@@ -52,6 +52,9 @@ struct OpTraits {
   /// The operand that holds indices, of which one out of range is an error when the op runs; -1:
   /// there is none.
   int checked_indices = -1;
+  /// The operand that holds places in input 0, which is an image: rank 4 makes no image of it. -1:
+  /// there is none.
+  int points = -1;
   /// Where the attributes have an Activation and a QuantizedOutput, in words; -1: nowhere.
   int activation_offset = -1;
   int output_offset = -1;

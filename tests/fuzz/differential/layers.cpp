@@ -41,7 +41,7 @@ class Layers {
   int Below(int count) { return static_cast<int>(random_.Next() % static_cast<uint64_t>(count)); }
 
   void Add(TensorId x) {
-    switch (Below(5)) {
+    switch (Below(6)) {
       case 0:
       case 1:
         return AddRecurrent(x);
@@ -49,6 +49,8 @@ class Layers {
         return AddRunningSum(x);
       case 3:
         return AddLargest(x);
+      case 4:
+        return AddSampled(x);
       default:
         return AddScatter(x);
     }
@@ -135,6 +137,20 @@ class Layers {
     const int32_t count = 1 + Below(std::min(graph_.tensor(flat).shape[0], 5));
     const TensorId places = Emit(OpKind::kTopK, {flat}, TopKAttributes{0, count, Below(2)});
     AddOutput(Emit(OpKind::kGather, {flat, places}, GatherAttributes{0}));
+  }
+
+  /// x as an image of one row or one column, at points that it says itself. Which pixel is nearest
+  /// may differ where two are as good as equally far.
+  void AddSampled(TensorId x) {
+    const auto elements = static_cast<int32_t>(graph_.tensor(x).shape.Elements());
+    if (elements % 2 != 0) return;
+    const TensorId image =
+        Below(2) == 0 ? Reshaped(x, {1, 2, 1, elements / 2}) : Reshaped(x, {1, 1, elements, 1});
+    const TensorId grid = Unary(UnaryFunction::kTanh, Reshaped(x, {1, elements / 2, 1, 2}));
+    const auto mode = Below(2) == 0 ? ResizeMode::kLinear : ResizeMode::kCubic;
+    AddOutput(Emit(
+        OpKind::kGridSample, {image, grid},
+        GridSampleAttributes{mode, static_cast<GridPadding>(Below(kGridPaddingCount)), Below(2)}));
   }
 
   /// Rows of x joined with others of it, at constant places, some of them twice.

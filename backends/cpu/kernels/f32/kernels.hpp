@@ -74,6 +74,10 @@ Status UnaryRun(const KernelCall& call);
 Status ElementwiseRun(const KernelCall& call);
 Status BinaryRun(const KernelCall& call);
 
+/// Samples images of any strides linearly.
+Status GridSampleCheck(const KernelSetup& setup);
+Status GridSampleRun(const KernelCall& call);
+
 Status LrnCheck(const KernelSetup& setup);
 Status LrnRun(const KernelCall& call);
 

@@ -46,7 +46,7 @@ std::vector<double> WeightMatrix(const ResizeAttributes& attributes, const Resiz
                                  const std::vector<float>& coordinates) {
   std::vector<double> weights(static_cast<size_t>(axis.in) * coordinates.size(), 0.0);
   for (size_t o = 0; o < coordinates.size(); ++o) {
-    ResizeTaps<kTaps> taps;
+    ImageTaps<kTaps> taps;
     FindResizeTaps(attributes, axis, coordinates[o], 1, taps);
     for (int i = 0; i < kTaps; ++i) {
       const auto row = static_cast<size_t>(taps.offset[i]);

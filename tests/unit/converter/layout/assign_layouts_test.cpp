@@ -59,6 +59,24 @@ output %b
   CHECK(graph.outputs()[0].name == "b");
 }
 
+TEST_CASE("AssignLayouts: sampled images keep their layout, and points are no image") {
+  const Graph graph = LaidOut(R"(input %x: f32[1,2,3,3]
+input %f: f32[1,2,3,3]
+const %w: f32[2,2,1,1] = random(1)
+%a = conv(%x, %w)
+%g = transpose(%a) {permutation=[0,2,3,1]}
+%b = grid_sample(%a, %g)
+%c = grid_sample(%f, %g)
+output %b
+output %c
+)");
+  CHECK(LayoutOf(graph, "a") == Layout::kChannelsLast);
+  CHECK(LayoutOf(graph, "g") == Layout::kRowMajor);
+  CHECK(LayoutOf(graph, "b") == Layout::kChannelsLast);
+  CHECK(LayoutOf(graph, "c") == Layout::kRowMajor);
+  CHECK(Copies(graph) == 1);  // of the result b
+}
+
 TEST_CASE("AssignLayouts: quantized images are channels-last as float ones are, weights are not") {
   const Graph graph = LaidOut(R"(input %x: i8[1,2,3,3]
 const %w: i8[2,2,1,1] = random(1)

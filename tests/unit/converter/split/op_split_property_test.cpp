@@ -173,12 +173,13 @@ TEST_CASE("Split rows: any part of any op of random graphs is that part of the w
   for (int i = 0; i < kOpKindCount; ++i) {
     const auto kind = static_cast<OpKind>(i);
     CAPTURE(std::string(GetOpRow(kind).name));
-    // Random graphs have no copies, running sums, choices by value and quantized ops, and attention
-    // and several elementwise steps in pieces only: the next test has them.
-    const bool left_out =
-        kind == OpKind::kCopy || kind == OpKind::kCumSum || kind == OpKind::kAttention ||
-        kind == OpKind::kElementwise || kind == OpKind::kDynamicMatMul || kind == OpKind::kTopK ||
-        kind == OpKind::kScatter || kind == OpKind::kNonMaxSuppression || TraitsOf(kind).quantized;
+    // Random graphs have no copies, running sums, choices by value, sampled images and quantized
+    // ops, and attention and several elementwise steps in pieces only: the next test has them.
+    const bool left_out = kind == OpKind::kCopy || kind == OpKind::kCumSum ||
+                          kind == OpKind::kAttention || kind == OpKind::kElementwise ||
+                          kind == OpKind::kDynamicMatMul || kind == OpKind::kTopK ||
+                          kind == OpKind::kScatter || kind == OpKind::kNonMaxSuppression ||
+                          kind == OpKind::kGridSample || TraitsOf(kind).quantized;
     if (!left_out) CHECK(checker.cases(kind) > 100);
   }
 }

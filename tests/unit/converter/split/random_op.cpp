@@ -151,6 +151,13 @@ class Generator : public RandomDraws {
         return AddOp({Input(shape), graph_.AddConstantOf("i", DType::kI64, index_shape, indices)},
                      GatherAttributes{axis});
       }
+      case OpKind::kGridSample: {
+        const Shape image = Image();
+        return AddOp(
+            {Input(image), Input(Shape({image[0], Between(1, 6), Between(1, 9), 2}))},
+            GridSampleAttributes{static_cast<ResizeMode>(Below(kResizeModeCount)),
+                                 static_cast<GridPadding>(Below(kGridPaddingCount)), Below(2)});
+      }
       case OpKind::kTopK: {
         const Shape shape = RandomShape(Between(1, 5));
         const int axis = Below(shape.rank);

@@ -214,6 +214,15 @@ void SuitSelection(const OpRow& row, Operands& operands, Random& random) {
   }
 }
 
+/// Makes the operands of what samples images usual ones.
+void SuitGrid(const OpRow& row, Operands& operands, Random& random) {
+  if (row.kind != OpKind::kGridSample || operands.views.size() < 2 || random.OneIn(8)) return;
+  const int32_t images = random.In(0, 3);
+  SetOperand(operands, 0, DType::kF32,
+             Shape({images, random.In(0, 3), random.In(0, 5), random.In(0, 5)}));
+  SetOperand(operands, 1, DType::kF32, Shape({images, random.In(0, 5), random.In(0, 5), 2}));
+}
+
 /// Makes the operands of a product with a range of run time usual ones.
 void SuitDynamicProduct(const OpRow& row, Operands& operands, Random& random) {
   const bool fits = row.kind == OpKind::kDynamicMatMul && operands.views.size() > 3;
@@ -259,6 +268,7 @@ Operands RandomOperands(const OpRow& row, Random& random) {
   SuitQuantized(row, operands, random);
   SuitSelection(row, operands, random);
   SuitDynamicProduct(row, operands, random);
+  SuitGrid(row, operands, random);
   return operands;
 }
 

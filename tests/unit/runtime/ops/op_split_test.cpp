@@ -223,6 +223,21 @@ TEST_CASE("Ops are not cut along the axes that they work along") {
   CHECK(Cut(OpKind::kConcat, unary, 1, {0, 1}, &concat) == "no");
 }
 
+TEST_CASE("GridSample: points are cut, and channels; a point may lie anywhere in its image") {
+  const OpTester op = OpTester(kGridSampleRow)
+                          .Input(kF32, {2, 3, 5, 6})
+                          .Input(kF32, {2, 7, 8, 2})
+                          .Output(kF32, {2, 3, 7, 8});
+  const GridSampleAttributes attributes;
+  const auto cut = [&](int32_t axis, IndexRange range) {
+    return Cut(OpKind::kGridSample, op, axis, range, &attributes);
+  };
+  CHECK(cut(0, {1, 2}) == "1: x0[1,2) x0[1,2)");
+  CHECK(cut(1, {1, 3}) == "1: x1[1,3) whole");
+  CHECK(cut(2, {4, 7}) == "1: whole x1[4,7)");
+  CHECK(cut(3, {0, 5}) == "1: whole x2[0,5)");
+}
+
 TEST_CASE("Reduce: the axes that stay are cut, wherever they stand in the output") {
   ReduceAttributes attributes;
   attributes.axes_mask = 0b010;

@@ -67,7 +67,8 @@ TEST_CASE("Op table: names that text, JSON and boards use stay as they are") {
                                              "non_max_suppression",
                                              "attention",
                                              "elementwise",
-                                             "dynamic_matmul"};
+                                             "dynamic_matmul",
+                                             "grid_sample"};
   REQUIRE(expected.size() == kOpKindCount);
   for (int i = 0; i < kOpKindCount; ++i) {
     CHECK(GetOpRow(Kind(i)).name == expected[static_cast<size_t>(i)]);
@@ -137,6 +138,7 @@ TEST_CASE("Op table: defaults are those of the attribute structs") {
   CHECK(same(kExpandRow, ExpandAttributes{}));
   CHECK(same(kResizeRow, ResizeAttributes{}));
   CHECK(same(kGatherRow, GatherAttributes{}));
+  CHECK(same(kGridSampleRow, GridSampleAttributes{}));
   CHECK(same(kCastRow, CastAttributes{}));
 }
 

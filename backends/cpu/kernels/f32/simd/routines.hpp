@@ -233,6 +233,30 @@ struct JoinCall {
   float high;
 };
 
+/// Describes one axis of the images that points are taken from: see GridAxis in
+/// runtime/ops/grid_positions.hpp.
+struct GridSampleAxis {
+  float low;
+  float range;
+  float last;    ///< pixel
+  int32_t step;  ///< floats from pixel to pixel
+};
+
+/// Computes `points` points of one image, each from the four pixels around it.
+struct GridSampleCall {
+  const float* x;           ///< the image's first pixel
+  const float* places[2];   ///< down and across, [kGridBlock]: behind the points' there may be any
+  float* y;                 ///< must not overlap the others
+  const int64_t* y_points;  ///< [points]: floats from y to each
+  int64_t y_step;           ///< if these are 0, y_step, 2 y_step, ...; else 0
+  int64_t x_channel;
+  int64_t y_channel;
+  GridSampleAxis axes[2];  ///< down and across
+  int channels;
+  int points;  ///< at most kGridBlock
+  GridPadding padding;
+};
+
 struct Routines {
   const char* name;  ///< "avx512"
   int tile_pixels;
@@ -254,6 +278,8 @@ struct Routines {
   /// A row's result does not depend on the other rows of a call.
   void (*layer_norm)(const LayerNormCall& call);
   void (*join)(const JoinCall& call);
+  /// A point's result does not depend on the other points of a call.
+  void (*grid_sample)(const GridSampleCall& call);
 };
 
 extern const Routines kGenericRoutines;

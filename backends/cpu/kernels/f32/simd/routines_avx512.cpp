@@ -6,6 +6,7 @@
 #include "backends/cpu/kernels/f32/simd/activate.hpp"
 #include "backends/cpu/kernels/f32/simd/depthwise.hpp"
 #include "backends/cpu/kernels/f32/simd/gemm.hpp"
+#include "backends/cpu/kernels/f32/simd/grid_sample.hpp"
 #include "backends/cpu/kernels/f32/simd/join.hpp"
 #include "backends/cpu/kernels/f32/simd/layer_norm.hpp"
 #include "backends/cpu/kernels/f32/simd/lrn.hpp"
@@ -33,6 +34,7 @@ const Routines kAvx512Routines = {
     avx512::RunLrn,
     avx512::RunLayerNorm,
     avx512::RunJoin,
+    avx512::RunGridSample,
 };
 
 }  // namespace tenon::cpu::f32

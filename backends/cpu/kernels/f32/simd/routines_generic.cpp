@@ -7,6 +7,7 @@
 #include "backends/cpu/kernels/f32/simd/activate.hpp"
 #include "backends/cpu/kernels/f32/simd/depthwise.hpp"
 #include "backends/cpu/kernels/f32/simd/gemm.hpp"
+#include "backends/cpu/kernels/f32/simd/grid_sample.hpp"
 #include "backends/cpu/kernels/f32/simd/join.hpp"
 #include "backends/cpu/kernels/f32/simd/layer_norm.hpp"
 #include "backends/cpu/kernels/f32/simd/lrn.hpp"
@@ -34,6 +35,7 @@ const Routines kGenericRoutines = {
     generic::RunLrn,
     generic::RunLayerNorm,
     generic::RunJoin,
+    generic::RunGridSample,
 };
 
 }  // namespace tenon::cpu::f32

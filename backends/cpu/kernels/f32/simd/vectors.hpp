@@ -133,6 +133,12 @@ template <int kCount>
     if (rest == 0.0F) return values;
     return _mm256_blendv_ps(_mm256_set1_ps(rest), values, _mm256_castsi256_ps(first));
   }
+  if constexpr (kCount == 4) {
+    const __m128i first = _mm256_castsi256_si128(FirstLanes(count));
+    const __m128 values = _mm_maskload_ps(from, first);
+    if (rest == 0.0F) return values;
+    return _mm_blendv_ps(_mm_set1_ps(rest), values, _mm_castsi128_ps(first));
+  }
 #endif
   float lanes[kCount];
   for (float& lane : lanes) lane = rest;

@@ -4,6 +4,7 @@
 
 #include "backends/cpu/kernels/portable/indexing.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
+#include "backends/cpu/kernels/portable/movement/blend.hpp"
 #include "backends/cpu/kernels/portable/strided.hpp"
 #include "runtime/base/config.hpp"
 #include "runtime/ops/resize_positions.hpp"
@@ -134,33 +135,10 @@ void ResizeNearest(const KernelCall& call) {
   });
 }
 
-template <int kTaps>
-float Blend(const float* x, const ResizeTaps<kTaps>& rows, const ResizeTaps<kTaps>& columns) {
-  float sum = 0.0F;
-  for (int i = 0; i < kTaps; ++i) {
-    float row = 0.0F;
-    for (int j = 0; j < kTaps; ++j) {
-      row += columns.weight[j] * x[rows.offset[i] + columns.offset[j]];
-    }
-    sum += rows.weight[i] * row;
-  }
-  return sum;
-}
-
-/// All channels, neighbours in memory, of one output pixel.
-template <int kTaps>
-void BlendPixel(int channels, const float* x, const ResizeTaps<kTaps>& rows,
-                const ResizeTaps<kTaps>& columns, float* y) {
-  const ResizeTaps<kTaps> r = rows;  // copies, which y cannot be part of
-  const ResizeTaps<kTaps> c = columns;
-  TENON_INDEPENDENT_LOOP
-  for (int k = 0; k < channels; ++k) y[k] = Blend(x + k, r, c);
-}
-
 /// All channels of a block of columns of one output row.
 template <int kTaps>
 void BlendColumns(const Axis& channel, const Axis& column, const float* x,
-                  const ResizeTaps<kTaps>& rows, const ResizeTaps<kTaps>* columns, int count,
+                  const ImageTaps<kTaps>& rows, const ImageTaps<kTaps>* columns, int count,
                   float* y) {
   if (channel.x == 1 && channel.y == 1) {
     for (int i = 0; i < count; ++i, y += column.y) {
@@ -188,12 +166,12 @@ class FewChannels {
   }
 
   /// Of images at `x`, `channels` of `count` columns.
-  FewChannels(const float* x, int channels, const ResizeTaps<kTaps>* columns, int count)
+  FewChannels(const float* x, int channels, const ImageTaps<kTaps>* columns, int count)
       : x_(x), channels_(channels), columns_(columns), count_(count) {
     for (ptrdiff_t& held : held_) held = PTRDIFF_MIN;
   }
 
-  void Run(const ResizeTaps<kTaps>& rows, float* y) {
+  void Run(const ImageTaps<kTaps>& rows, float* y) {
     const float* blended[kTaps];
     for (int i = 0; i < kTaps; ++i) blended[i] = RowAt(rows.offset[i], rows);
     const int elements = count_ * channels_;
@@ -207,7 +185,7 @@ class FewChannels {
 
  private:
   /// The input row that begins at `offset`, instead of one that `rows` does not read.
-  const float* RowAt(ptrdiff_t offset, const ResizeTaps<kTaps>& rows) {
+  const float* RowAt(ptrdiff_t offset, const ImageTaps<kTaps>& rows) {
     int place = -1;
     for (int i = 0; i < kTaps; ++i) {
       if (held_[i] == offset) return rows_[i];
@@ -222,7 +200,7 @@ class FewChannels {
 
   void BlendRow(const float* x, float* to) const {
     for (int i = 0; i < count_; ++i, to += channels_) {
-      const ResizeTaps<kTaps>& taps = columns_[i];
+      const ImageTaps<kTaps>& taps = columns_[i];
       for (int c = 0; c < channels_; ++c) {
         float sum = 0.0F;
         for (int j = 0; j < kTaps; ++j) sum += taps.weight[j] * x[taps.offset[j] + c];
@@ -233,7 +211,7 @@ class FewChannels {
 
   const float* x_;
   int channels_;
-  const ResizeTaps<kTaps>* columns_;
+  const ImageTaps<kTaps>* columns_;
   int count_;
   ptrdiff_t held_[kTaps];
   float rows_[kTaps][kMost > 0 ? kColumns* kMost : 1];
@@ -255,7 +233,7 @@ void Interpolate(const KernelCall& call) {
       const Range columns = RangeOf(column, index % blocks, kColumns);
       const Range rows = RangeOf(row, index / blocks % bands, kRows);
       const int n = index / blocks / bands;
-      ResizeTaps<kTaps> column_taps[kColumns];
+      ImageTaps<kTaps> column_taps[kColumns];
       for (int i = columns.first; i < columns.end; ++i) {
         FindResizeTaps(attributes, column, i, column.x, column_taps[i - columns.first]);
       }
@@ -263,7 +241,7 @@ void Interpolate(const KernelCall& call) {
       const float* x = call.op.Input(0).As<const float>() + n * image.x;
       FewChannels<kTaps> few(x, channel.out, column_taps, count);
       for (int o = rows.first; o < rows.end; ++o) {
-        ResizeTaps<kTaps> row_taps;
+        ImageTaps<kTaps> row_taps;
         FindResizeTaps(attributes, row, o, row.x, row_taps);
         float* y =
             call.op.Output().As<float>() + n * image.y + o * row.y + columns.first * column.y;

@@ -4,6 +4,50 @@
 #include "tests/unit/converter/import/onnx/run_model.hpp"
 
 namespace tenon::converter::test {
+namespace {
+
+/// [1, 2, 3, 4] at a grid [1, 5, 6, 2].
+ModelBuilder Model(int opset = 16) {
+  return ModelBuilder(opset)
+      .Input("x", {1, 2, 3, 4})
+      .Input("g", {1, 5, 6, 2})
+      .Node("GridSample", {"x", "g"}, {"y"});
+}
+
+std::string LineOf(const ModelBuilder& model) {
+  const std::string text = model.Text();
+  const size_t begin = text.find("%y");
+  return begin == std::string::npos ? text : text.substr(begin, text.find(" \"n\"") - begin);
+}
+
+}  // namespace
+
+TEST_CASE("GridSample: is one op, by either opset's names") {
+  CHECK(LineOf(Model().Output("y")) == "%y: f32[1,2,5,6] = grid_sample(%x, %g)");
+  CHECK(LineOf(Model(20).Set("mode", "cubic").Set("padding_mode", "border").Output("y")) ==
+        "%y: f32[1,2,5,6] = grid_sample(%x, %g) {mode=cubic, padding=border}");
+  CHECK(LineOf(Model()
+                   .Set("mode", "nearest")
+                   .Set("padding_mode", "reflection")
+                   .Set("align_corners", 1)
+                   .Output("y")) ==
+        "%y: f32[1,2,5,6] = grid_sample(%x, %g) {mode=nearest, padding=reflection, "
+        "align_corners=1}");
+}
+
+TEST_CASE("GridSample: modes that are not known, other ranks and other dtypes are refused") {
+  CHECK(LineOf(Model().Set("mode", "area").Output("y")) ==
+        "error: node 'n' (GridSample): mode 'area' is not known");
+  CHECK(LineOf(Model().Set("padding_mode", "wrap").Output("y")) ==
+        "error: node 'n' (GridSample): padding_mode 'wrap' is not known");
+  CHECK(LineOf(ModelBuilder(20)
+                   .Input("x", {1, 2, 3, 4, 5})
+                   .Input("g", {1, 5, 6, 7, 3})
+                   .Node("GridSample", {"x", "g"}, {"y"})
+                   .Output("y")) ==
+        "error: node 'n' (GridSample): only images [N, C, H, W] with a grid [N, H, W, 2] are "
+        "supported");
+}
 
 TEST_CASE("GridSample: cubic at the border repeats the pixels there, wherever the point lies") {
   for (const bool corners : {false, true}) {
