@@ -338,6 +338,115 @@ bool CopyFewBytes(LoopNest<2> nest, int element_bytes, const Cursor<2>& start,
   return true;
 }
 
+/// The innermost loops where they are so short that starting each costs more than its elements:
+/// the places of all their elements, one pattern, are found once.
+struct CopyPattern {
+  static constexpr int kMost = 32;
+  int count = 1;
+  ptrdiff_t to[kMost] = {};
+  ptrdiff_t from[kMost] = {};
+
+  /// Takes the innermost loops out of the nest.
+  explicit CopyPattern(LoopNest<2>& nest) {
+    while (nest.rank > 1 && count * nest.RowLength() <= kMost) {
+      const int k = nest.rank - 1;
+      const int inner = count;
+      count *= nest.dims[k];
+      for (int i = inner; i < count; ++i) {
+        to[i] = to[i - inner] + nest.strides[0][k];
+        from[i] = from[i - inner] + nest.strides[1][k];
+      }
+      nest.Remove(k);
+    }
+  }
+};
+
+/// True where neither side of the tile that `source`, or -1, makes with the rows is worth a loop.
+bool HasShortLoops(const LoopNest<2>& nest, int source) {
+#if defined(TENON_VECTOR_TRANSPOSE)
+  constexpr int32_t kShortRow = 5;
+  constexpr int64_t kMany = 1024;  // elements, for which finding a pattern is worth it
+  return nest.rank > 1 && nest.RowLength() < kShortRow && nest.Elements() >= kMany &&
+         (source < 0 || nest.dims[source] < kShortSide);
+#else
+  return static_cast<void>(nest), static_cast<void>(source), false;
+#endif
+}
+
+/// Copies `count` patterns of kElements that lie one after the other in `to`.
+template <typename T, int kElements>
+void CopyDensePatterns(const CopyPattern& pattern, const Cursor<2>& cursor, ptrdiff_t to_step,
+                       ptrdiff_t from_step, int count) {
+  using Word [[gnu::may_alias]] = T;
+  ptrdiff_t places[kElements];
+  for (int k = 0; k < kElements; ++k) places[k] = pattern.from[k];
+  char* to = cursor.at[0];
+  const char* from = cursor.at[1];
+  for (int i = 0; i < count; ++i, to += to_step, from += from_step) {
+    T elements[kElements];
+    for (int k = 0; k < kElements; ++k) {
+      elements[k] = *reinterpret_cast<const Word*>(from + places[k]);
+    }
+    std::memcpy(to, elements, sizeof elements);
+  }
+}
+
+template <typename T>
+using PatternRoutine = void (*)(const CopyPattern& pattern, const Cursor<2>& cursor,
+                                ptrdiff_t to_step, ptrdiff_t from_step, int count);
+
+/// Null for sizes that are not expected, and where elements lie apart in `to`.
+template <typename T>
+PatternRoutine<T> RoutineOfPatterns(const CopyPattern& pattern) {
+  for (int k = 0; k < pattern.count; ++k) {
+    if (pattern.to[k] != static_cast<ptrdiff_t>(k * sizeof(T))) return nullptr;
+  }
+  switch (pattern.count) {
+    case 2:
+      return CopyDensePatterns<T, 2>;
+    case 3:
+      return CopyDensePatterns<T, 3>;
+    case 4:
+      return CopyDensePatterns<T, 4>;
+    case 8:
+      return CopyDensePatterns<T, 8>;
+    case 9:
+      return CopyDensePatterns<T, 9>;
+    case 16:
+      return CopyDensePatterns<T, 16>;
+    default:
+      return nullptr;
+  }
+}
+
+/// Copies pattern after pattern along the innermost loop that is left.
+void CopyPatterns(LoopNest<2> nest, int element_bytes, const Cursor<2>& start,
+                  const ParallelRunner* parallel) {
+  const CopyPattern pattern(nest);
+  const ptrdiff_t to_stride = nest.RowStride(0);
+  const ptrdiff_t from_stride = nest.RowStride(1);
+  WithWord(element_bytes, [&](auto word) {
+    using Word [[gnu::may_alias]] = decltype(word);
+    const auto dense = RoutineOfPatterns<decltype(word)>(pattern);
+    const auto run = [&](const Cursor<2>& cursor, int count) {
+      if (dense != nullptr) return dense(pattern, cursor, to_stride, from_stride, count);
+      const int elements = pattern.count;  // copies, which what is stored cannot be part of
+      const ptrdiff_t to_step = to_stride;
+      const ptrdiff_t from_step = from_stride;
+      char* to = cursor.at[0];
+      const char* from = cursor.at[1];
+      for (int i = 0; i < count; ++i, to += to_step, from += from_step) {
+        for (int k = 0; k < elements; ++k) {
+          *reinterpret_cast<Word*>(to + pattern.to[k]) =
+              *reinterpret_cast<const Word*>(from + pattern.from[k]);
+        }
+      }
+    };
+    ForEachRow(nest, start, parallel, run,
+               RowSharing{kParallelElements / pattern.count, kPiecesOfTask});
+  });
+}
+
 bool SameStrides(const LoopNest<2>& nest) {
   for (int k = 0; k < nest.rank; ++k) {
     if (nest.strides[0][k] != nest.strides[1][k]) return false;
@@ -355,6 +464,12 @@ void CopyStrided(LoopNest<2> nest, int element_bytes, void* to, const void* from
   // Only read through: the cursor type is shared with kernels that write.
   const Cursor<2> start = {{static_cast<char*>(to), static_cast<char*>(const_cast<void*>(from))}};
   const int source = nest.CrossingDimension();
+  if (HasShortLoops(nest, source)) {
+    if (source >= 0 || !CopyFewBytes(nest, element_bytes, start, parallel)) {
+      CopyPatterns(nest, element_bytes, start, parallel);
+    }
+    return;
+  }
   if (source >= 0) {
     CopyInTiles(nest, source, element_bytes, start, parallel);
     return;

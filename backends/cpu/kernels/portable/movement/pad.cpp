@@ -4,6 +4,7 @@
 #include "backends/cpu/kernels/portable/elementwise/convert.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "backends/cpu/kernels/portable/strided.hpp"
+#include "runtime/base/config.hpp"
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::portable {
@@ -117,9 +118,81 @@ void PadRow(const PadDimension& dim, PadMode mode, char* to, const char* from, T
   border(inside_end, dim.size);
 }
 
-/// x's row for the outer position `index` of y, or null where a dimension gives the constant.
-const char* SourceRow(const PadPlan& plan, const char* x, const int32_t* index) {
-  for (int k = 0; k + 1 < plan.rank; ++k) {
+/// The innermost dimensions of y where they are so short that starting a row costs more than its
+/// elements: where these come from is found once.
+class PadPattern {
+ public:
+  explicit PadPattern(const PadPlan& plan) : outer_(plan.rank) {
+    constexpr int32_t kShortRow = 16;
+    constexpr int64_t kMany = 16;  // pieces, for which this is worth it
+    if (plan.dims[plan.rank - 1].size > kShortRow) return;
+    int count = 1;
+    while (outer_ > 0 && int64_t{count} * plan.dims[outer_ - 1].size <= kMost) {
+      count *= plan.dims[--outer_].size;
+    }
+    int64_t pieces = 1;
+    for (int k = 0; k < outer_; ++k) pieces *= plan.dims[k].size;
+    for (int i = 0; i < count && pieces >= kMany; ++i) Add(plan, i);
+  }
+
+  [[nodiscard]] int size() const { return copied_ + constants_; }
+  /// How many dimensions are outside.
+  [[nodiscard]] int outer() const { return outer_; }
+
+  template <typename T>
+  void Run(char* to, const char* from, T value) const {
+    using Word [[gnu::may_alias]] = T;
+    const auto at = [&](ptrdiff_t offset) -> Word& {
+      return *reinterpret_cast<Word*>(to + offset);
+    };
+    const int copied = copied_;  // copies, which y cannot be part of
+    const int constants = constants_;
+    if (from == nullptr) {
+      for (int i = 0; i < copied; ++i) at(to_[i]) = value;
+    } else {
+      for (int i = 0; i < copied; ++i) {
+        at(to_[i]) = *reinterpret_cast<const Word*>(from + from_[i]);
+      }
+    }
+    for (int i = 0; i < constants; ++i) at(constant_to_[i]) = value;
+  }
+
+ private:
+  static constexpr int kMost = 64;
+
+  void Add(const PadPlan& plan, int element) {
+    ptrdiff_t to = 0;
+    ptrdiff_t from = 0;
+    bool is_constant = false;
+    for (int k = plan.rank - 1; k >= outer_; --k) {
+      const PadDimension& dim = plan.dims[k];
+      const int32_t i = element % dim.size;
+      const int32_t at = SourceIndex(dim, plan.mode, i);
+      element /= dim.size;
+      to += i * dim.to_stride;
+      from += at * dim.from_stride;
+      is_constant = is_constant || at < 0;
+    }
+    if (is_constant) {
+      constant_to_[constants_++] = to;
+      return;
+    }
+    to_[copied_] = to;
+    from_[copied_++] = from;
+  }
+
+  int outer_;
+  int copied_ = 0;
+  int constants_ = 0;
+  ptrdiff_t to_[kMost];
+  ptrdiff_t from_[kMost];
+  ptrdiff_t constant_to_[kMost];
+};
+
+/// Where x begins for the position `index` in the `outer` outermost dimensions of y, or null where
+/// one of these gives the constant.
+const char* SourceRow(const PadPlan& plan, int outer, const char* x, const int32_t* index) {
+  for (int k = 0; k < outer; ++k) {
     const int32_t at = SourceIndex(plan.dims[k], plan.mode, index[k]);
     if (at < 0) return nullptr;
     x += at * plan.dims[k].from_stride;
@@ -127,24 +200,41 @@ const char* SourceRow(const PadPlan& plan, const char* x, const int32_t* index) 
   return x;
 }
 
-template <typename T>
-void PadAll(const PadPlan& plan, char* y, const char* x, T value, const ParallelRunner* parallel) {
-  LoopNest<1> outer;
-  outer.rank = plan.rank - 1;
-  for (int k = 0; k < outer.rank; ++k) {
-    outer.dims[k] = plan.dims[k].size;
-    outer.strides[0][k] = plan.dims[k].to_stride;
+/// Calls `body(to, from)` for every position in the `outer` outermost dimensions of y, of which
+/// each has `size` elements; `from` is null where all of these are the constant.
+template <typename Body>
+void ForEachPiece(const PadPlan& plan, int outer, int64_t size, char* y, const char* x,
+                  const ParallelRunner* parallel, const Body& body) {
+  LoopNest<1> nest;
+  nest.rank = outer;
+  for (int k = 0; k < outer; ++k) {
+    nest.dims[k] = plan.dims[k].size;
+    nest.strides[0][k] = plan.dims[k].to_stride;
   }
-  const PadDimension& row = plan.dims[plan.rank - 1];
-  const int64_t rows = outer.Elements();
-  ParallelFor(rows * row.size >= kParallelElements ? parallel : nullptr, static_cast<int>(rows),
+  const int64_t pieces = nest.Elements();
+  ParallelFor(pieces * size >= kParallelElements ? parallel : nullptr, static_cast<int>(pieces),
               [&](int begin, int end) {
-                Odometer<1> odometer(outer, outer.rank, {{y}}, begin);
+                Odometer<1> odometer(nest, outer, {{y}}, begin);
                 for (int i = begin; i < end; ++i, odometer.Next()) {
-                  const char* from = x == nullptr ? nullptr : SourceRow(plan, x, odometer.index());
-                  PadRow<T>(row, plan.mode, odometer.cursor().at[0], from, value);
+                  const char* from =
+                      x == nullptr ? nullptr : SourceRow(plan, outer, x, odometer.index());
+                  body(odometer.cursor().at[0], from);
                 }
               });
+}
+
+template <typename T>
+void PadAll(const PadPlan& plan, char* y, const char* x, T value, const ParallelRunner* parallel) {
+  if constexpr (kHasWorkers) {  // firmware's images do without
+    const PadPattern pattern(plan);
+    if (pattern.size() > 0) {
+      return ForEachPiece(plan, pattern.outer(), pattern.size(), y, x, parallel,
+                          [&](char* to, const char* from) { pattern.Run<T>(to, from, value); });
+    }
+  }
+  const PadDimension& row = plan.dims[plan.rank - 1];
+  ForEachPiece(plan, plan.rank - 1, row.size, y, x, parallel,
+               [&](char* to, const char* from) { PadRow<T>(row, plan.mode, to, from, value); });
 }
 
 /// The bits of `value` as an element of `dtype`; the shape rule has checked that it is one.

@@ -123,6 +123,38 @@ TEST_CASE("Transpose: few channels of every pixel, as in shuffles of groups") {
   });
 }
 
+TEST_CASE("Transpose: many short dimensions, as of a kernel's phases") {
+  Generator random(7);
+  ForEachElementSize([&](auto word, DType dtype) {
+    using Word = decltype(word);
+    for (int i = 0; i < RandomCases(40); ++i) {
+      const Dims dims = {Pick(random, 9, 20), Pick(random, 1, 5), Pick(random, 1, 4),
+                         Pick(random, 9, 20), Pick(random, 1, 4), Pick(random, 1, 4)};
+      TransposeAttributes attributes;
+      attributes.rank = 6;
+      Dims order = {0, 1, 2, 3, 4, 5};
+      std::shuffle(order.begin(), order.end(), random);
+      Dims out;
+      for (size_t k = 0; k < order.size(); ++k) {
+        attributes.permutation[k] = order[k];
+        out.push_back(dims[static_cast<size_t>(order[k])]);
+      }
+      OpFixture op(OpKind::kTranspose);
+      op.AddInput(NumberedTensor<Word>(dtype, dims, PickLayout(random)));
+      const Tensor y = op.AddOutput(Tensor(dtype, out, PickLayout(random)));
+      REQUIRE(op.Run(attributes, 2).ok());
+      CHECK(y.Values<Word>() == ExpectedFrom<Word>(out, [&](const Dims& index) {
+              Dims source(dims.size());
+              for (size_t k = 0; k < order.size(); ++k) {
+                source[static_cast<size_t>(order[k])] = index[k];
+              }
+              return Ravel(source, dims);
+            }));
+      CHECK(y.GapsIntact());
+    }
+  });
+}
+
 TEST_CASE("Reshape: elements keep their row-major order under any strides") {
   const std::pair<Dims, Dims> shapes[] = {{{2, 3, 4, 5}, {2, 60}},
                                           {{2, 60}, {2, 3, 4, 5}},

@@ -113,6 +113,19 @@ TEST_CASE("Pad: large images are cut over threads without a trace") {
   }
 }
 
+TEST_CASE("Pad: many short rows, as of kernels") {
+  Generator random(4);
+  ForEachElementSize([&](auto word, DType dtype) {
+    for (PadMode mode : {PadMode::kConstant, PadMode::kEdge, PadMode::kReflect}) {
+      for (int i = 0; i < RandomCases(30); ++i) {
+        const Dims dims = {Pick(random, 4, 20), Pick(random, 4, 20), Pick(random, 1, 5),
+                           Pick(random, 1, 5)};
+        CheckPad<decltype(word)>(dtype, RandomPads(mode, dims, random), dims, random, 2);
+      }
+    }
+  });
+}
+
 TEST_CASE("Pad: an empty input gives the constant everywhere") {
   PadAttributes attributes;
   attributes.value = kPadValue;
