@@ -111,6 +111,7 @@ constexpr KernelModel kModels[] = {
     {"cpu.reduce.portable", Reduce},
     {"cpu.gather.portable", Gather},
     {"cpu.resize.portable", Resize},
+    {"cpu.grid_sample.", GridSample},
     {"cpu.concat.portable", Movement},
     {"cpu.slice.portable", Movement},
     {"cpu.pad.portable", Movement},

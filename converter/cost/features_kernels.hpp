@@ -55,6 +55,7 @@ void Reduce(const Context& context);
 void Movement(const Context& context);  ///< copy, transpose, reshape, slice, concat, pad, ...
 void Gather(const Context& context);
 void Resize(const Context& context);
+void GridSample(const Context& context);
 void PortableGemm(const Context& context);
 void LibraryGemm(const Context& context);  ///< oneDNN's convolutions and matrix products
 // These are kernels on bytes (features_quantized.cpp).

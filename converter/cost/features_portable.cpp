@@ -211,4 +211,15 @@ void Resize(const Context& context) {
   AddActivationTraffic(context);
 }
 
+void GridSample(const Context& context) {
+  const TensorView& y = context.call().Output();
+  const auto points = static_cast<double>(int64_t{y.dims[0]} * y.dims[2] * y.dims[3]);
+  const bool is_dense = y.dims[1] > 1 && y.strides[1] == 1;
+  context.terms.model +=
+      fmt::format(" {}{}", FunctionName(context.operands), is_dense ? "" : " planes");
+  context.terms.Add("points", points);
+  context.terms.Add("elements", static_cast<double>(y.Elements()));
+  AddActivationTraffic(context);
+}
+
 }  // namespace tenon::converter::features

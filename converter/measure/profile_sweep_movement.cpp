@@ -142,6 +142,25 @@ void AddResizing(std::vector<SweepNetwork>& networks) {
   }
 }
 
+/// Images that are sampled at points, as where they are warped.
+void AddSampling(std::vector<SweepNetwork>& networks) {
+  for (const auto& dims : std::vector<std::vector<int32_t>>{
+           {1, 3, 64, 64}, {1, 16, 32, 32}, {1, 64, 24, 24}, {8, 1, 12, 16}, {1, 4, 96, 96}}) {
+    SweepBuilder builder(NameOf("sample", dims), 502);
+    const TensorId input = builder.Input(dims);
+    const TensorId image = builder.Conv(input, dims[1], 1, 1, 1, false);
+    const TensorId grid = builder.Input({dims[0], dims[2], dims[3], 2});
+    for (const ResizeMode mode : {ResizeMode::kNearest, ResizeMode::kLinear, ResizeMode::kCubic}) {
+      GridSampleAttributes sample;
+      sample.mode = mode;
+      for (const TensorId x : {input, image}) {
+        builder.Add(OpKind::kGridSample, {x, grid}, Attributes(sample), x);
+      }
+    }
+    networks.push_back(builder.Finish());
+  }
+}
+
 /// Rows that change their order, and elements that lie apart and are brought together: parts of
 /// heads and of spectra.
 void AddGathering(std::vector<SweepNetwork>& networks) {
@@ -242,6 +261,7 @@ void AddMovementNetworks(std::vector<SweepNetwork>& networks) {
   AddGathering(networks);
   AddLookUps(networks);
   AddResizing(networks);
+  AddSampling(networks);
   AddChoices(networks);
   AddRunning(networks);
 }

@@ -218,7 +218,7 @@ int64_t GridSampleOps(const OpCall& call, bool /*wide_bytes*/) {
   const int64_t of_element =
       kTaps[static_cast<int>(attributes.mode)] * (is_dense ? kOfDenseTap : kOfTap);
   return call.Input(GridSampleInput::kGrid).Elements() / 2 * kOfPoint +
-         y.Elements() * of_element / 2;
+         y.Elements() * of_element / 4;
 }
 
 struct Row {
@@ -251,8 +251,8 @@ constexpr Row kElementaryOps[] = {
     {"cpu.max_pool.vector", PoolOps<true>},
     {"cpu.average_pool.vector", PoolOps<false>},
     {"cpu.top_k.portable", TopKOps},
-    {"cpu.grid_sample.vector", GridSampleOps<30, 1, 11>},
-    {"cpu.grid_sample.portable", GridSampleOps<250, 4, 36>},
+    {"cpu.grid_sample.vector", GridSampleOps<15, 1, 11>},
+    {"cpu.grid_sample.portable", GridSampleOps<125, 4, 36>},
 };
 
 struct Start {

@@ -224,14 +224,10 @@ TEST_CASE("Weights stall where they come slower than they are used") {
 }
 
 TEST_CASE("Every kernel of the CPU but a few has terms of its own") {
-  // Selections, running sums and sampled images are so rare that the terms of their kinds do.
-  const std::set<std::string> without = {"cpu.select.portable",
-                                         "cpu.cum_sum.portable",
-                                         "cpu.top_k.portable",
-                                         "cpu.scatter.portable",
-                                         "cpu.non_max_suppression.portable",
-                                         "cpu.grid_sample.vector",
-                                         "cpu.grid_sample.portable"};
+  // Selections and running sums are so rare that the terms of their kinds do.
+  const std::set<std::string> without = {"cpu.select.portable", "cpu.cum_sum.portable",
+                                         "cpu.top_k.portable", "cpu.scatter.portable",
+                                         "cpu.non_max_suppression.portable"};
   for (const cpu::KernelCaps& caps : cpu::Kernels()) {
     const std::string id = caps.id;
     CHECK_MESSAGE(HasKernelTerms(id) == (without.count(id) == 0), id);
