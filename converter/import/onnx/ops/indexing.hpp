@@ -42,6 +42,11 @@ namespace tenon::converter {
 [[nodiscard]] Result<TensorId> ElementPlaces(Lowering& node, const Shape& x, TensorId indices,
                                              int32_t axis);
 
+/// Where `indices` along axis 0 repeat one for all of a row of x, as networks on graphs expand
+/// them: that one for each row, [P]; else kNone.
+[[nodiscard]] Result<TensorId> IndicesOfRows(Lowering& node, const Shape& x, TensorId indices,
+                                             int32_t axis);
+
 /// Places, along the flattened leading dimensions of x, of the slices that GatherND takes: i64, the
 /// shape of `indices` without its last dimension.
 [[nodiscard]] Result<TensorId> SlicePlaces(Lowering& node, const Shape& x, TensorId indices,

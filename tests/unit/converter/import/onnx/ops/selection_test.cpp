@@ -90,6 +90,31 @@ TEST_CASE("ScatterND and ScatterElements: indices of run time, some twice, some 
   CheckClose(Run(elements, {{1, 2, 3, 4}, {1, 0}, {8, 9}}), {1, 9, 8, 4});
 }
 
+TEST_CASE("ScatterElements and GatherElements: indices expanded over rows take whole rows") {
+  const auto model = [](const char* op, const std::vector<std::string>& inputs, int columns) {
+    auto made = ModelBuilder(18)
+                    .Input("x", {3, 2})
+                    .Input("i", {2, 1})
+                    .Input("u", {2, columns})
+                    .Ints("shape", {2, columns})
+                    .Node("Cast", {"i"}, {"c"}, "c")
+                    .Set("to", onnx::TensorProto::INT64)
+                    .Node("Expand", {"c", "shape"}, {"j"}, "e")
+                    .Node(op, inputs, {"y"}, "s");
+    return made;
+  };
+  const Floats x = {1, 2, 3, 4, 5, 6};
+  auto add = model("ScatterElements", {"x", "j", "u"}, 2).Set("reduction", "add").Output("y");
+  CHECK(add.Text().find("scatter(%x, ") != std::string::npos);  // not of single elements
+  CheckClose(Run(add, {x, {2, -1}, {10, 20, 30, 40}}), {1, 2, 3, 4, 45, 66});
+  CheckClose(Run(add, {x, {0, 1}, {10, 20, 30, 40}}), {11, 22, 33, 44, 5, 6});
+  auto part = model("ScatterElements", {"x", "j", "u"}, 1).Set("reduction", "add").Output("y");
+  CheckClose(Run(part, {x, {2, 0}, {10, 20}}), {21, 2, 3, 4, 15, 6});
+  auto gather = model("GatherElements", {"x", "j"}, 2).Output("y");
+  CHECK(gather.Text().find("gather(%x, ") != std::string::npos);
+  CheckClose(Run(gather, {x, {2, -3}, {}}), {5, 6, 1, 2});
+}
+
 TEST_CASE("NonMaxSuppression: as many rows as could be taken; those that are not are -1") {
   const auto model = ModelBuilder(11)
                          .Input("boxes", {1, 3, 4})
