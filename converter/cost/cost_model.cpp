@@ -64,7 +64,7 @@ bool EndsInRegisters(const Op& op) {
 }
 
 /// Returns the share of a register tile's columns that are outputs: the CPU's vector kernels
-/// compute groups of 16 channels, and fewer take as long. The kernel of few outputs counts its own
+/// compute groups of 16 channels, and fewer take as long. Kernels of few outputs count their own
 /// products, and so do Winograd's and the depthwise one where there are several groups.
 double ShareOfColumns(const Graph& graph, const Op& op) {
   if (!HasRegisterTiles(op)) return 1.0;
@@ -73,7 +73,7 @@ double ShareOfColumns(const Graph& graph, const Op& op) {
   const Shape& y = graph.tensor(op.outputs[0]).shape;
   const int64_t group = convolution ? op.attributes.As<ConvAttributes>().group : 1;
   const std::string_view id = CpuCapsOf(op)->id;
-  if (id == "cpu.conv.vector_narrow") return 1.0;
+  if (id == "cpu.conv.vector_narrow" || id == "cpu.matmul.vector_column") return 1.0;
   const bool counts_groups = id == "cpu.conv.vector_winograd" || id == "cpu.conv.vector_depthwise";
   if (group > 1 && counts_groups) return 1.0;
   const int64_t outputs = y[convolution ? 1 : y.rank - 1] / group;

@@ -84,6 +84,7 @@ constexpr KernelModel kModels[] = {
     {"cpu.conv.portable_in_place", PortableGemm},
     {"cpu.matmul.vector", TileMatMul},
     {"cpu.matmul.vector_panels", TileMatMul},
+    {"cpu.matmul.vector_column", LibraryGemm},
     {"cpu.matmul.onednn", LibraryGemm},
     {"cpu.matmul.portable", PortableGemm},
     {"cpu.max_pool.vector", Pool},

@@ -57,7 +57,7 @@ void Gather(const Context& context);
 void Resize(const Context& context);
 void GridSample(const Context& context);
 void PortableGemm(const Context& context);
-void LibraryGemm(const Context& context);  ///< oneDNN's convolutions and matrix products
+void LibraryGemm(const Context& context);  ///< oneDNN's products, and those with one column
 // These are kernels on bytes (features_quantized.cpp).
 void QuantizedConv(const Context& context);  ///< depthwise ones have a model of their own
 void QuantizedWinograd(const Context& context);

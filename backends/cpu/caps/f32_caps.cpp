@@ -169,6 +169,19 @@ const char* MatMulPanelsSupports(const OpCall& call) {
   return PanelsRefusal(call.Input(GemmInput::kWeights), y.dims[y.rank - 1]);
 }
 
+const char* MatMulColumnSupports(const OpCall& call) {
+  if (const char* reason = CommonRefusal(call)) return reason;
+  const auto& attributes = call.AttributesAs<MatMulAttributes>();
+  const TensorView& y = call.Output();
+  if (attributes.transpose_a != 0 || y.dims[y.rank - 1] != 1) {
+    return "for rows that are multiplied by one column only";
+  }
+  if (call.HasInput(MatMulInput::kBias) && call.Input(MatMulInput::kBias).Elements() != 1) {
+    return "products with one column take one number as bias";
+  }
+  return nullptr;
+}
+
 const char* PoolSupports(const OpCall& call) { return CommonRefusal(call); }
 
 const char* SoftmaxSupports(const OpCall& call) {

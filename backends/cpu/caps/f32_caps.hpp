@@ -77,6 +77,9 @@ inline constexpr int kFewStridedColumns = 8;
 [[nodiscard]] const char* MatMulSupports(const OpCall& call);
 [[nodiscard]] const char* MatMulPanelsSupports(const OpCall& call);
 
+/// Accepts products with one column, of which each batch may have its own.
+[[nodiscard]] const char* MatMulColumnSupports(const OpCall& call);
+
 [[nodiscard]] const char* PoolSupports(const OpCall& call);
 /// Maxima of images of at most so many channels are taken row by row.
 inline constexpr int kMostRowMaximaChannels = 3;

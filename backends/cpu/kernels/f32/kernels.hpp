@@ -47,6 +47,10 @@ Status MatMulLoad(const KernelSetup& setup, void** shared);
 Status MatMulRun(const KernelCall& call);
 
 // These have no weights to pack: their state is the routines that were chosen.
+/// These multiply matrices by one column each.
+Status MatMulColumnCheck(const KernelSetup& setup);
+Status MatMulColumnRun(const KernelCall& call);
+
 Status MaxPoolCheck(const KernelSetup& setup);
 Status MaxPoolRun(const KernelCall& call);
 Status AveragePoolCheck(const KernelSetup& setup);

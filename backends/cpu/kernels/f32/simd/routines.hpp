@@ -233,6 +233,16 @@ struct JoinCall {
   float high;
 };
 
+/// Computes y[i] = sum over k < `depth` of a[i][k] * column[k] for rows i < `rows`.
+struct ColumnCall {
+  const float* a;
+  const float* column;
+  float* y;
+  int64_t a_step;  ///< floats from row to row
+  int rows;
+  int depth;
+};
+
 /// Describes one axis of the images that points are taken from: see GridAxis in
 /// runtime/ops/grid_positions.hpp.
 struct GridSampleAxis {
@@ -278,6 +288,7 @@ struct Routines {
   /// A row's result does not depend on the other rows of a call.
   void (*layer_norm)(const LayerNormCall& call);
   void (*join)(const JoinCall& call);
+  void (*column)(const ColumnCall& call);
   /// A point's result does not depend on the other points of a call.
   void (*grid_sample)(const GridSampleCall& call);
 };

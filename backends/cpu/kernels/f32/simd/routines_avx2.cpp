@@ -5,6 +5,7 @@
 #define TENON_F32_WIDE_TILE kAvx2WideTile
 
 #include "backends/cpu/kernels/f32/simd/activate.hpp"
+#include "backends/cpu/kernels/f32/simd/column.hpp"
 #include "backends/cpu/kernels/f32/simd/depthwise.hpp"
 #include "backends/cpu/kernels/f32/simd/gemm.hpp"
 #include "backends/cpu/kernels/f32/simd/grid_sample.hpp"
@@ -35,6 +36,7 @@ const Routines kAvx2Routines = {
     avx2::RunLrn,
     avx2::RunLayerNorm,
     avx2::RunJoin,
+    avx2::RunColumn,
     avx2::RunGridSample,
 };
 

@@ -4,6 +4,7 @@
 #define TENON_F32_TILE kAvx512Tile
 
 #include "backends/cpu/kernels/f32/simd/activate.hpp"
+#include "backends/cpu/kernels/f32/simd/column.hpp"
 #include "backends/cpu/kernels/f32/simd/depthwise.hpp"
 #include "backends/cpu/kernels/f32/simd/gemm.hpp"
 #include "backends/cpu/kernels/f32/simd/grid_sample.hpp"
@@ -34,6 +35,7 @@ const Routines kAvx512Routines = {
     avx512::RunLrn,
     avx512::RunLayerNorm,
     avx512::RunJoin,
+    avx512::RunColumn,
     avx512::RunGridSample,
 };
 

@@ -5,6 +5,7 @@
 #define TENON_F32_TILE kGenericTile
 
 #include "backends/cpu/kernels/f32/simd/activate.hpp"
+#include "backends/cpu/kernels/f32/simd/column.hpp"
 #include "backends/cpu/kernels/f32/simd/depthwise.hpp"
 #include "backends/cpu/kernels/f32/simd/gemm.hpp"
 #include "backends/cpu/kernels/f32/simd/grid_sample.hpp"
@@ -35,6 +36,7 @@ const Routines kGenericRoutines = {
     generic::RunLrn,
     generic::RunLayerNorm,
     generic::RunJoin,
+    generic::RunColumn,
     generic::RunGridSample,
 };
 

@@ -71,6 +71,50 @@ TEST_CASE("Vector matmul: large matrices in panels") {
   });
 }
 
+TEST_CASE("Vector matmul: one column for each batch, of any depth") {
+  ForEachInstructionSet([] {
+    Generator random(6);
+    for (int32_t depth = 1; depth <= 70; ++depth) {
+      for (const int32_t rows : {1, 3, 16, 37, 130}) {
+        const bool transposed = depth % 3 == 0;
+        const bool broadcast = depth % 4 == 1;
+        PairedOp op("cpu.matmul.vector_column", "cpu.matmul.portable");
+        op.AddInput(Random({2, 3, rows, depth}, Layout::kRowMajor, random));
+        const int32_t batches = broadcast ? 1 : 3;
+        op.AddInput(transposed ? Random({2, batches, 1, depth}, Layout::kRowMajor, random)
+                               : Random({2, batches, depth, 1}, Layout::kRowMajor, random));
+        if (depth % 2 == 0) op.AddInput(Random({1}, Layout::kRowMajor, random));
+        op.AddOutput({2, 3, rows, 1}, Layout::kRowMajor);
+        const auto function = depth % 5 == 0   ? UnaryFunction::kRelu
+                              : depth % 5 == 1 ? UnaryFunction::kSigmoid
+                                               : UnaryFunction::kIdentity;
+        CAPTURE(depth);
+        CAPTURE(rows);
+        CHECK(op.Difference(MatMulAttributes{0, transposed ? 1 : 0, {function}}, depth % 3 + 1) <
+              kTolerance);
+      }
+    }
+  });
+}
+
+TEST_CASE("Vector matmul: products with columns give the same bits on any number of threads") {
+  ForEachInstructionSet([] {
+    for (const int32_t depth : {4, 8, 16, 23}) {
+      std::vector<float> first;
+      for (const int threads : {1, 2, 3}) {
+        Generator random(7);
+        OpFixture op(FindKernel("cpu.matmul.vector_column"));
+        op.AddInput(Random({5, 333, depth}, Layout::kRowMajor, random));
+        op.AddInput(Random({5, depth, 1}, Layout::kRowMajor, random));
+        const Tensor y = op.AddOutput(Tensor(DType::kF32, {5, 333, 1}, Layout::kRowMajor));
+        REQUIRE(op.Run(MatMulAttributes{}, threads).ok());
+        if (threads == 1) first = y.Values<float>();
+        CHECK(y.Values<float>() == first);
+      }
+    }
+  });
+}
+
 TEST_CASE("Vector matmul: batches share the one matrix") {
   Generator random(2);
   CHECK(Difference({{3, 5, 33}, 47, false, true, 2}, random) < kTolerance);
