@@ -17,6 +17,7 @@ namespace {
 /// Runs of each replica of a stream that are predicted, to find the time between results.
 constexpr int64_t kRunsOfStream = 4;
 
+constexpr char kTakesThreads[] = "it takes several threads";
 constexpr char kKeepsState[] = "the model keeps state: an input waits for the one before it";
 
 /// A program that replicas run, or why there is none.
@@ -51,6 +52,7 @@ class Maker {
       candidates.push_back(std::move(candidate));
     }
     if (options_.threads < 2) AddRefused(candidates);
+    AddAsked(candidates);
     TENON_ASSIGN_OR_RETURN(ParallelCandidate pipeline, Pipeline());
     candidates.push_back(std::move(pipeline));
     TENON_ASSIGN_OR_RETURN(result_.report.choice,
@@ -253,7 +255,25 @@ class Maker {
     for (const ParallelMode mode : {ParallelMode::kInter, ParallelMode::kReplicas}) {
       candidates.emplace_back();
       candidates.back().mode = mode;
-      candidates.back().why_not = "it takes several threads";
+      candidates.back().why_not = kTakesThreads;
+    }
+  }
+
+  /// The same of a mode that is asked for and that so many threads cannot be divided into.
+  void AddAsked(std::vector<ParallelCandidate>& candidates) const {
+    const ParallelMode asked = options_.mode;
+    const bool is_there = std::any_of(candidates.begin(), candidates.end(),
+                                      [&](const auto& one) { return one.mode == asked; });
+    if (is_there || Asked(ParallelMode::kAuto) || Asked(ParallelMode::kPipeline)) return;
+    candidates.emplace_back();
+    candidates.back().mode = asked;
+    if (RunsReplicas(asked) && options_.threads <= 2 * MostWorkers()) {
+      candidates.back().why_not = "it takes replicas of several threads each, as of --threads=4";
+    } else if (options_.threads > 1) {
+      candidates.back().why_not =
+          fmt::format("ops run beside each other on at most {} threads", MostWorkers());
+    } else {
+      candidates.back().why_not = kTakesThreads;
     }
   }
 

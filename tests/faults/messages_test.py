@@ -118,6 +118,14 @@ class Messages(cli_test.CliTest):
         error = self.fails(2, "convert", "ok.onnx", "-o", "y.tenon", *stream, "--parallel=replicas", "--threads=2")
         self.assertIn("--objective=throughput without --parallel", error)
 
+    def test_a_mode_that_so_many_threads_cannot_be_divided_into_says_what_it_takes(self):
+        for mode, threads, words in [("inter", 1, "it takes several threads"), ("inter+intra", 1, "it takes several threads"),
+                                     ("replicas", 1, "it takes several threads"), ("replicas+intra", 2, "as of --threads=4"),
+                                     ("replicas+inter+intra", 3, "as of --threads=4"), ("inter", 1000, "on at most ")]:
+            error = self.fails(2, "convert", "ok.onnx", "-o", "y.tenon", *BOARD, f"--parallel={mode}", f"--threads={threads}")
+            self.assertIn(f"parallel '{mode}' is not possible: ", error)
+            self.assertIn(words, error)
+
     def test_numbers_that_cannot_be_are_answered_with_those_that_can(self):
         for option, value, words in [("--threads", "1025", "--threads 1025: give 1 to 1024"),
                                      ("--batch", "1.5", "--batch = 1.5 is no number, or not a whole one"),

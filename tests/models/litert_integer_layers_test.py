@@ -71,6 +71,14 @@ def lstm(steps, batch, inputs, units, time_major=False, coupled=False, peepholes
     return model
 
 
+def saturating(zero_point):
+    """Bytes in front of the projection that go past their ends."""
+    model = lstm(4, 2, 6, 9, projection=4, loud=3.0)
+    hidden = model.graph.tensors[model.graph.operators[-1].intermediates[4]].quantization
+    hidden.scale, hidden.zeroPoint = [0.004], [zero_point]
+    return model
+
+
 def svdf(batch, inputs, units, rank, memory, bias=True, loud=1.0):
     model = OneOp()
     x, features = scale(0.005, 0.05), scale(0.003, 0.01)
@@ -95,6 +103,8 @@ def cases():
     yield "lstm, peepholes", lstm(3, 2, 6, 7, peepholes=True)
     yield "lstm, coupled gates, peepholes", lstm(3, 1, 6, 7, coupled=True, peepholes=True)
     yield "lstm, projection", lstm(4, 2, 6, 9, projection=4)
+    for zero_point in (20, -20):
+        yield f"lstm, projection of what saturates, {zero_point}", saturating(zero_point)
     yield "lstm, clipped", lstm(4, 2, 6, 9, projection=4, cell_clip=0.4, proj_clip=0.3)
     for bits in range(7):
         yield f"lstm, {bits} bits of the cell", lstm(3, 2, 40, 33, cell_bits=bits)

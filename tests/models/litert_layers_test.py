@@ -107,7 +107,7 @@ def rnn(steps, batch, inputs, units, time_major=False, activation=TANH):
 
 
 def both_ways_rnn(steps, batch, inputs, units, merge=False, time_major=False, aux=None):
-    """`aux` as above, but that LiteRT does not look at it without weights."""
+    """`aux` as above, but that LiteRT looks at it without weights only where time comes first."""
     model, operands = OneOp(), [-1] * 12
     shape = [steps, batch, inputs] if time_major else [batch, steps, inputs]
     operands[0] = model.input("x", "f32", shape)
@@ -283,6 +283,9 @@ def cases():
             yield f"rnn both ways, {label}", both_ways_rnn(4, 2, 5, 6, merge, aux=aux), RUNS
     yield "lstm both ways, time major", both_ways_lstm(5, 2, 4, 3, time_major=True), RUNS
     yield "rnn both ways, time major", both_ways_rnn(5, 2, 4, 3, time_major=True), RUNS
+    for aux in ("instead", "beside"):
+        yield (f"rnn both ways, time major, aux {aux}",
+               both_ways_rnn(5, 2, 4, 3, time_major=True, aux=aux), RUNS)
     yield "rnn", rnn(5, 2, 6, 7), RUNS
     yield "rnn, time major", rnn(4, 3, 5, 8, time_major=True), RUNS
     yield "rnn of one step", rnn(None, 3, 5, 8, activation=RELU), RUNS

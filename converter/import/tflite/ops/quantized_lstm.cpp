@@ -98,6 +98,9 @@ Status ReadHidden(Node& node, Layer& layer) {
   if (!hidden.IsPerTensor()) return InputError("what it hides has no one scale");
   layer.hidden_scale = hidden.scale();
   layer.hidden = Bytes(hidden.zero_point());
+  // TFLite takes the zero point away in front of a projection, which shows where bytes saturate.
+  const bool projects = node.HasInput(kProjection) && hidden.zero_point() > INT8_MIN;
+  if (projects) layer.hidden.zero_point = -hidden.zero_point();
   return {};
 }
 

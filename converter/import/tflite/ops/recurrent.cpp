@@ -150,19 +150,21 @@ Status LowerBidirectionalRnn(Node& node) {
   if (options == nullptr) return InputError("its options are missing");
   const bool time_major = options->time_major();
   TENON_ASSIGN_OR_RETURN(const Sequence x, ReadSequence(node, 0, time_major));
-  // A layer above another may read what that one's way back has left beside its input. Without
-  // weights for it TFLite does not look at it.
+  // A layer above another may read what that one's way back has left: beside its input or, without
+  // weights for it, on the way back instead of it, which TFLite does where time comes first alone.
   const bool has_aux = node.HasInput(kForward.aux_weights);
+  const bool instead = !has_aux && time_major && node.HasInput(kAux);
   Sequence beside;
-  if (has_aux) {
+  if (has_aux || instead) {
     TENON_ASSIGN_OR_RETURN(beside, ReadSequence(node, kAux, time_major));
   }
   const Sequence* aux = has_aux ? &beside : nullptr;
   TensorId ways[2] = {kNone, kNone};
   for (const bool backward : {false, true}) {
-    TENON_ASSIGN_OR_RETURN(const std::vector<TensorId> steps,
-                           Steps(node, backward ? kBackward : kForward, x, aux, backward,
-                                 options->fused_activation_function()));
+    TENON_ASSIGN_OR_RETURN(
+        const std::vector<TensorId> steps,
+        Steps(node, backward ? kBackward : kForward, backward && instead ? beside : x, aux,
+              backward, options->fused_activation_function()));
     TENON_ASSIGN_OR_RETURN(ways[backward ? 1 : 0], JoinSteps(node, steps, time_major));
   }
   return SetBothWays(node, ways[0], ways[1], options->merge_outputs());
