@@ -33,7 +33,11 @@ constexpr Model kDsp[] = {
 };
 #undef TENON_INSTRUCTIONS
 
-/// Returns none if the table lacks one of the terms.
+/// No processor with these kernels runs more instructions in one inference, and sums over all ops
+/// of a plan stay in range.
+constexpr double kMostCounted = 1e12;
+
+/// Returns none if the table lacks one of the terms, and for more than kMostCounted.
 std::optional<int64_t> MostOf(Span<const Model> table, const CostTerms& terms) {
   const auto* const model = std::find_if(
       table.begin(), table.end(), [&](const Model& entry) { return entry.name == terms.model; });
@@ -46,6 +50,7 @@ std::optional<int64_t> MostOf(Span<const Model> table, const CostTerms& terms) {
     if (row == std::end(model->terms)) return std::nullopt;
     most += row->instructions * term.amount;
   }
+  if (!(most <= kMostCounted)) return std::nullopt;
   return static_cast<int64_t>(std::ceil(most));
 }
 
@@ -111,19 +116,21 @@ bool Runs(const ProfileOperands& operands, const KernelCallFacts& facts) {
 
 /// What keeping the states takes after a run: MoveBytes (runtime/engine/plan_memory.hpp) copies
 /// blocks, each in 5 instructions with Helium and in 13 on Cortex-M7.
-int64_t MostForStates(const ProgramView& program, bool has_helium) {
+std::optional<int64_t> MostForStates(const ProgramView& program, bool has_helium) {
   constexpr int64_t kPerState = 120;
   constexpr int64_t kBlock = 16;
   constexpr int64_t kPerByte = 6;
   const int64_t per_block = has_helium ? 6 : 15;
-  int64_t most = 0;
+  double most = 0;
   for (size_t i = 0; i < program.state_count(); ++i) {
     const TensorInfo written = program.tensor(program.state(i).write);
     const auto bytes =
         static_cast<int64_t>(program.storage(written.storage).bytes - written.offset);
-    most += kPerState + per_block * (bytes / kBlock) + kPerByte * (bytes % kBlock);
+    most += static_cast<double>(kPerState + kPerByte * (bytes % kBlock));
+    most += static_cast<double>(per_block) * static_cast<double>(bytes / kBlock);
   }
-  return most;
+  if (most > kMostCounted) return std::nullopt;
+  return static_cast<int64_t>(most);
 }
 
 }  // namespace
@@ -137,7 +144,8 @@ std::optional<InstructionBound> BoundInstructions(const PlanView& plan,
   run.model = "run";
   run.Add("start", 1);
   bound.most = MostOf(table, run);
-  if (bound.most) *bound.most += MostForStates(program, table.data() == kHelium);
+  const std::optional<int64_t> states = MostForStates(program, table.data() == kHelium);
+  bound.most = bound.most && states ? std::optional(*bound.most + *states) : std::nullopt;
   for (size_t i = 0; i < program.op_count(); ++i) {
     const ProfileOperands operands(plan, program, i);
     InstructionBound::Op& op = bound.ops.emplace_back();

@@ -80,5 +80,15 @@ TEST_CASE("Instructions: nothing is counted of ops that their kernels would not 
   }
 }
 
+TEST_CASE("Instructions: more than any processor runs are no number") {
+  const auto bound = BoundOf(
+      {"cpu.max_pool.dsp", OpKind::kMaxPool, {1, 4096, 32768, 16384}, DType::kI8, Pool(1, 1)});
+  REQUIRE(bound);
+  REQUIRE(bound->ops.size() == 1);
+  CHECK(bound->ops[0].terms);
+  CHECK_FALSE(bound->ops[0].most);
+  CHECK_FALSE(bound->most);
+}
+
 }  // namespace
 }  // namespace tenon::converter
