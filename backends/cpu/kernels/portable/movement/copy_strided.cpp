@@ -399,7 +399,7 @@ using PatternRoutine = void (*)(const CopyPattern& pattern, const Cursor<2>& cur
 template <typename T>
 PatternRoutine<T> RoutineOfPatterns(const CopyPattern& pattern) {
   for (int k = 0; k < pattern.count; ++k) {
-    if (pattern.to[k] != static_cast<ptrdiff_t>(k * sizeof(T))) return nullptr;
+    if (pattern.to[k] != k * static_cast<ptrdiff_t>(sizeof(T))) return nullptr;
   }
   switch (pattern.count) {
     case 2:
