@@ -99,7 +99,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
     return 0;
   }
   const tenon::fuzz::FuzzFile on_disk(data, bytes);
-  Try([&] { (void)tenon::tool::ReportPage(on_disk.path(), ""); });  // explains every op
+  Try([&] { (void)tenon::tool::ReportPage(file, "plan"); });  // explains every op
   if (IsAffordable(file)) Try([&] { Compare(on_disk.path()); });
   return 0;
 }

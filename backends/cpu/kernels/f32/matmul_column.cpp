@@ -1,8 +1,8 @@
 // Multiplies matrices by one column each. Each item of work is some rows of one product.
 #include "backends/cpu/caps/f32_caps.hpp"
 #include "backends/cpu/kernels/f32/choose_routines.hpp"
+#include "backends/cpu/kernels/f32/epilogue.hpp"
 #include "backends/cpu/kernels/f32/kernels.hpp"
-#include "backends/cpu/kernels/portable/elementwise/functions.hpp"
 #include "backends/cpu/kernels/portable/indexing.hpp"
 #include "runtime/ops/attributes.hpp"
 
@@ -23,11 +23,7 @@ void Finish(const OpCall& op, const Routines& routines, float* y, int rows) {
   }
   const Activation& activation = op.AttributesAs<MatMulAttributes>().activation;
   if (activation.function == UnaryFunction::kIdentity) return;
-  if (HasVectorForm(activation.function)) {
-    routines.activate({activation.function, activation.a, activation.b, y, y, 0, 1, rows});
-  } else {
-    portable::ActivateRow(activation, y, rows);
-  }
+  Activate(routines, activation, y, rows, 1, rows);
 }
 
 }  // namespace
