@@ -104,7 +104,7 @@ Tensor RandomGrid(const Dims& dims, const Dims& image, bool align_corners, Gener
   std::vector<float> points(grid.count());
   for (size_t i = 0; i < points.size(); ++i) {
     const int32_t size = image[3 - i % 2];
-    const float range = static_cast<float>(align_corners ? std::max(size - 1, 1) : size);
+    const float range = static_cast<float>(align_corners ? std::max<int32_t>(size - 1, 1) : size);
     const float low = align_corners ? 0.0F : -0.5F;
     const float place = static_cast<float>(Pick(random, -size - 2, 2 * size + 2)) +
                         0.01F * static_cast<float>(Pick(random, -45, 45));
