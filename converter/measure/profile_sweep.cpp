@@ -288,6 +288,22 @@ void AddAttentionNetworks(std::vector<SweepNetwork>& networks) {
   }
 }
 
+/// Products with one column: last layers of one output, and rows that are weighted.
+void AddColumnNetworks(std::vector<SweepNetwork>& networks) {
+  for (const int depth : {8, 16, 64, 500}) {
+    SweepBuilder builder(fmt::format("columns {}", depth), static_cast<uint64_t>(depth) * 23);
+    for (const int rows : {1, 30, 400}) {
+      const TensorId whole = builder.Input({rows, depth});
+      builder.Add(OpKind::kMatMul, {whole, builder.Constant({depth, 1})},
+                  Attributes(MatMulAttributes()), whole);
+      const TensorId several = builder.Input({12, rows, depth});
+      builder.Add(OpKind::kMatMul, {several, builder.Input({12, depth, 1})},
+                  Attributes(MatMulAttributes()), several);
+    }
+    networks.push_back(builder.Finish());
+  }
+}
+
 void AddGemmNetworks(std::vector<SweepNetwork>& networks) {
   const std::vector<int> widths = {8, 10, 12, 64, 100, 128, 192, 256, 384, 512, 640, 768, 1000};
   for (const int rows : {1, 2, 5, 16, 49, 98, 196}) {
@@ -300,6 +316,7 @@ void AddGemmNetworks(std::vector<SweepNetwork>& networks) {
     AddLayers(fmt::format("classifiers {}", length), {1, 1024}, {1000, 1001, 1024, 1280, 2048},
               length, networks);
   }
+  AddColumnNetworks(networks);
   AddAttentionNetworks(networks);
 }
 

@@ -22,7 +22,7 @@ struct Form {
   std::vector<int32_t> attributes;
 };
 
-std::optional<InstructionBound> BoundOf(const Form& form) {
+test::PlanSpec PlanOf(const Form& form) {
   test::PlanSpec spec;
   spec.kernels = {form.kernel};
   const auto add = [&](uint64_t offset) {
@@ -35,6 +35,10 @@ std::optional<InstructionBound> BoundOf(const Form& form) {
   test::OpSpec& op = spec.ops[spec.AddOp({x}, {y})];
   op.kind = static_cast<uint16_t>(form.kind);
   op.attributes = form.attributes;
+  return spec;
+}
+
+std::optional<InstructionBound> BoundOf(const test::PlanSpec& spec) {
   const std::vector<uint8_t> file = spec.Write();
   std::vector<std::max_align_t> aligned(file.size() / sizeof(std::max_align_t) + 1);
   std::memcpy(aligned.data(), file.data(), file.size());
@@ -42,6 +46,8 @@ std::optional<InstructionBound> BoundOf(const Form& form) {
   REQUIRE(view.ok());
   return BoundInstructions(*view, view->program(0));
 }
+
+std::optional<InstructionBound> BoundOf(const Form& form) { return BoundOf(PlanOf(form)); }
 
 std::vector<int32_t> Pool(int32_t kernel, int32_t dilation) {
   PoolAttributes pool;
@@ -80,14 +86,25 @@ TEST_CASE("Instructions: nothing is counted of ops that their kernels would not 
   }
 }
 
-TEST_CASE("Instructions: more than any processor runs are no number") {
-  const auto bound = BoundOf(
-      {"cpu.max_pool.dsp", OpKind::kMaxPool, {1, 4096, 32768, 16384}, DType::kI8, Pool(1, 1)});
-  REQUIRE(bound);
-  REQUIRE(bound->ops.size() == 1);
-  CHECK(bound->ops[0].terms);
-  CHECK_FALSE(bound->ops[0].most);
-  CHECK_FALSE(bound->most);
+TEST_CASE("Instructions: states of more bytes than any processor moves have no number") {
+  QuantizedAveragePoolAttributes pool;
+  pool.pool.kernel[0] = pool.pool.kernel[1] = 1;
+  pool.scale.scale = 1;
+  test::PlanSpec spec = PlanOf({"cpu.quantized_average_pool.dsp",
+                                OpKind::kQuantizedAveragePool,
+                                {1, 16, 2, 2},
+                                DType::kI8,
+                                Attributes(pool).words()});
+  REQUIRE(BoundOf(spec));
+  CHECK(BoundOf(spec)->most);
+  for (int i = 0; i < 5; ++i) {
+    const uint32_t state =
+        spec.AddTensor(spec.AddStorage(512, uint64_t{1} << 61), {1, 16, 2, 2}, 0, {}, DType::kI8);
+    spec.states.push_back({state, state, 0});
+  }
+  REQUIRE(BoundOf(spec));
+  CHECK(BoundOf(spec)->ops[0].most);
+  CHECK_FALSE(BoundOf(spec)->most);
 }
 
 }  // namespace
