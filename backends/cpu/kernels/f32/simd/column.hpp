@@ -23,17 +23,23 @@ namespace tenon::cpu::f32::TENON_F32_ISA {
 #endif
 }
 
+/// Adds up neighbours until the sums of kCount vectors are in the first.
+template <int kCount>
+[[gnu::always_inline]] static inline void SumAllNeighbours(Floats* sums) {
+  if constexpr (kCount > 1) {
+    TENON_UNROLL
+    for (int i = 0; i < kCount / 2; ++i) sums[i] = SumNeighbours(sums[2 * i], sums[2 * i + 1]);
+    SumAllNeighbours<kCount / 2>(sums);
+  }
+}
+
 /// Computes kLanes rows of kDepth elements that follow each other. `column`: again and again.
 template <int kDepth>
 [[gnu::always_inline]] static inline Floats SumShortRows(const float* a, Floats column) {
   Floats sums[kDepth];
   TENON_UNROLL
   for (int i = 0; i < kDepth; ++i) sums[i] = Load<kLanes>(a + i * kLanes) * column;
-  TENON_UNROLL
-  for (int count = kDepth; count > 1; count /= 2) {
-    TENON_UNROLL
-    for (int i = 0; i < count / 2; ++i) sums[i] = SumNeighbours(sums[2 * i], sums[2 * i + 1]);
-  }
+  SumAllNeighbours<kDepth>(sums);
   return sums[0];
 }
 
