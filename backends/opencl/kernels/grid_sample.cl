@@ -77,30 +77,16 @@ __kernel void grid_sample(__global DTYPE* y_buffer, const ulong y_offset,
                           __global const DTYPE* grid_buffer, const ulong grid_offset,
                           const int4 dims, const int4 y_strides, const int4 x_strides,
                           const int4 grid_strides, const int4 sizes) {
-  const uint blocks = ((uint)dims.y + VEC - 1) / VEC;
-  const uint index = (uint)get_global_id(0);
-  const uint position = index / blocks;
-  const int channel = (int)(index - position * blocks) * VEC;
-  const uint line_index = position / (uint)dims.w;
-  const int column = (int)(position - line_index * (uint)dims.w);
-  const uint image = line_index / (uint)dims.z;
-  const int row = (int)(line_index - image * (uint)dims.z);
-  if (image >= (uint)dims.x) return;
-  __global const DTYPE* point = grid_buffer + grid_offset + (int)image * grid_strides.x +
-                                row * grid_strides.y + column * grid_strides.z;
+  const BlendedOutput at = FindBlendedOutput((uint)get_global_id(0), dims);
+  if (at.image >= dims.x) return;
+  __global const DTYPE* point = grid_buffer + grid_offset + at.image * grid_strides.x +
+                                at.row * grid_strides.y + at.column * grid_strides.z;
   int row_offsets[TAPS], column_offsets[TAPS];
   DTYPE row_weights[TAPS], column_weights[TAPS];
   FindTaps(MakeAxis(sizes.y, x_strides.w, sizes.z), point[0], column_offsets, column_weights);
   FindTaps(MakeAxis(sizes.x, x_strides.z, sizes.z), point[grid_strides.w], row_offsets,
            row_weights);
-  __global const DTYPE* x = x_buffer + x_offset + (int)image * x_strides.x + channel * x_strides.y;
-  __global DTYPE* y = y_buffer + y_offset + (int)image * y_strides.x + channel * y_strides.y +
-                      row * y_strides.z + column * y_strides.w;
-  if (x_strides.y == 1 && y_strides.y == 1 && channel + VEC <= dims.y) {
-    BLEND(VTYPE, VLOAD, VSTORE);
-    return;
-  }
-  for (int k = min(VEC, dims.y - channel); k > 0; --k, x += x_strides.y, y += y_strides.y) {
-    BLEND(DTYPE, LOAD_ONE, STORE_ONE);
-  }
+  __global const DTYPE* x = x_buffer + x_offset + at.image * x_strides.x + at.channel * x_strides.y;
+  __global DTYPE* y = y_buffer + y_offset + OffsetOfBlended(at, y_strides);
+  BLEND_CHANNELS(dims, x_strides, y_strides, at.channel);
 }

@@ -88,6 +88,40 @@
 #define LOAD_ONE(pointer) *(pointer)
 #define STORE_ONE(value, pointer) *(pointer) = (value)
 
+// Blends VEC channels of one output from x to y, or those that are left. dims and strides: images,
+// channels, rows, columns.
+#define BLEND_CHANNELS(dims, x_strides, y_strides, channel)                         \
+  if (x_strides.y == 1 && y_strides.y == 1 && channel + VEC <= dims.y) {            \
+    BLEND(VTYPE, VLOAD, VSTORE);                                                    \
+    return;                                                                         \
+  }                                                                                 \
+  for (int k = min(VEC, dims.y - channel); k > 0;                                   \
+       --k, x += x_strides.y, y += y_strides.y) {                                   \
+    BLEND(DTYPE, LOAD_ONE, STORE_ONE);                                              \
+  }
+
+// The output that a work-item blends: VEC channels of it, from `channel` on.
+typedef struct {
+  int image, channel, row, column;
+} BlendedOutput;
+
+static inline BlendedOutput FindBlendedOutput(const uint index, const int4 dims) {
+  const uint blocks = ((uint)dims.y + VEC - 1) / VEC;
+  const uint position = index / blocks;
+  const uint line = position / (uint)dims.w;
+  BlendedOutput output;
+  output.channel = (int)(index - position * blocks) * VEC;
+  output.column = (int)(position - line * (uint)dims.w);
+  output.image = (int)(line / (uint)dims.z);
+  output.row = (int)(line - (uint)output.image * (uint)dims.z);
+  return output;
+}
+
+static inline int OffsetOfBlended(const BlendedOutput output, const int4 strides) {
+  return output.image * strides.x + output.channel * strides.y + output.row * strides.z +
+         output.column * strides.w;
+}
+
 // What conv_tile.cl and conv_tile_local.cl are told of a convolution or matrix product, as in
 // tile_parameters.hpp. Strides count elements.
 typedef struct {

@@ -29,28 +29,14 @@ __kernel void resize_blend(__global DTYPE* y_buffer, const ulong y_offset,
                            __global const DTYPE* x_buffer, const ulong x_offset,
                            __global const int* offsets, __global const float* weights,
                            const int4 dims, const int4 y_strides, const int4 x_strides) {
-  const uint blocks = ((uint)dims.y + VEC - 1) / VEC;
-  const uint index = (uint)get_global_id(0);
-  const uint position = index / blocks;
-  const int channel = (int)(index - position * blocks) * VEC;
-  const uint line_index = position / (uint)dims.w;
-  const int column = (int)(position - line_index * (uint)dims.w);
-  const uint image = line_index / (uint)dims.z;
-  const int row = (int)(line_index - image * (uint)dims.z);
-  if (image >= (uint)dims.x) return;
-  __global const int* row_offsets = offsets + row * TAPS;
-  __global const float* row_weights = weights + row * TAPS;
-  __global const int* column_offsets = offsets + (dims.z + column) * TAPS;
-  __global const float* column_weights = weights + (dims.z + column) * TAPS;
-  __global const DTYPE* x = x_buffer + x_offset + (int)image * x_strides.x + channel * x_strides.y;
-  __global DTYPE* y = y_buffer + y_offset + (int)image * y_strides.x + channel * y_strides.y +
-                      row * y_strides.z + column * y_strides.w;
-  if (x_strides.y == 1 && y_strides.y == 1 && channel + VEC <= dims.y) {
-    BLEND(VTYPE, VLOAD, VSTORE);
-    return;
-  }
-  for (int k = min(VEC, dims.y - channel); k > 0; --k, x += x_strides.y, y += y_strides.y) {
-    BLEND(DTYPE, LOAD_ONE, STORE_ONE);
-  }
+  const BlendedOutput at = FindBlendedOutput((uint)get_global_id(0), dims);
+  if (at.image >= dims.x) return;
+  __global const int* row_offsets = offsets + at.row * TAPS;
+  __global const float* row_weights = weights + at.row * TAPS;
+  __global const int* column_offsets = offsets + (dims.z + at.column) * TAPS;
+  __global const float* column_weights = weights + (dims.z + at.column) * TAPS;
+  __global const DTYPE* x = x_buffer + x_offset + at.image * x_strides.x + at.channel * x_strides.y;
+  __global DTYPE* y = y_buffer + y_offset + OffsetOfBlended(at, y_strides);
+  BLEND_CHANNELS(dims, x_strides, y_strides, at.channel);
 }
 #endif
