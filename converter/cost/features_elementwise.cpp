@@ -64,11 +64,9 @@ namespace {
 
 /// Returns true if the vector kernel goes along rows (f32/binary.cpp), and else through blocks.
 bool HasVectorRows(const Nest& nest) {
-  constexpr int32_t kShortestRow = 8;
-  constexpr int64_t kFewElements = 128;
   const int last = nest.rank - 1;
-  if (last < 1 || nest.dims[last] < kShortestRow) return false;
-  if (int64_t{nest.dims[last]} * nest.dims[last - 1] < kFewElements) return false;
+  if (last < 1 || nest.dims[last] < cpu::f32::kShortestBinaryRow) return false;
+  if (int64_t{nest.dims[last]} * nest.dims[last - 1] < cpu::f32::kFewestRowElements) return false;
   const ptrdiff_t x = nest.strides[1][last];
   const ptrdiff_t y = nest.strides[2][last];
   const auto is_row = [](ptrdiff_t stride) { return stride == 0 || stride == 1; };

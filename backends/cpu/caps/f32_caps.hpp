@@ -29,6 +29,10 @@ inline constexpr int kMostFirstTapsOfLargeWindows = 512;
 /// one long one, where they follow each other in memory.
 inline constexpr int kElementwiseTile = 2048;
 inline constexpr int kShortColumns = 64;
+/// Functions of two operands go along rows of so many elements and more, where the innermost two
+/// loops have so many; else through blocks.
+inline constexpr int32_t kShortestBinaryRow = 8;
+inline constexpr int64_t kFewestRowElements = 128;
 /// Rows that lie apart are brought together where they are shorter than this.
 inline constexpr int kFewStridedColumns = 8;
 

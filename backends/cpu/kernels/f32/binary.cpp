@@ -16,8 +16,6 @@ namespace {
 constexpr int64_t kSmallElements = 32'768;
 /// A block of z, and one of each operand that is no row in memory.
 constexpr int kBlockFloats = kElementwiseTile;
-/// Rows of so many elements and more are not copied together.
-constexpr int32_t kShortestRow = 8;
 /// Loops over z, x and y; strides are in elements.
 LoopNest<3> Loops(const OpCall& op) {
   const TensorView& z = op.Output();
@@ -58,10 +56,10 @@ class Binary {
   /// Returns true if the rows of all operands are elements that follow each other or one that
   /// repeats, and the rows of the innermost two loops are worth a call.
   [[nodiscard]] bool HasRows() const {
-    constexpr int64_t kFewElements = 128;
     const int last = nest_.rank - 1;
     const int32_t row = nest_.dims[last];
-    if (last < 1 || row < kShortestRow || int64_t{row} * nest_.dims[last - 1] < kFewElements) {
+    if (last < 1 || row < kShortestBinaryRow ||
+        int64_t{row} * nest_.dims[last - 1] < kFewestRowElements) {
       return false;
     }
     const ptrdiff_t x = nest_.strides[1][last];
