@@ -98,7 +98,7 @@ bool ChainCutter::HasOrder(const std::vector<OpId>& order) const {
 }
 
 Result<const Fitted*> ChainCutter::CompileCut(const Graph& cut, const MemorySplit& chains,
-                                              const CutOptions& options,
+                                              const ChainCutOptions& options,
                                               const CompileOptions& compile) {
   Graph split = cut;
   SplitReport ops;
@@ -120,7 +120,7 @@ Result<const Fitted*> ChainCutter::CompileCut(const Graph& cut, const MemorySpli
   return &entry->second;
 }
 
-Result<Fitted> ChainCutter::CutBy(PatchPlanner& planner, const CutOptions& options,
+Result<Fitted> ChainCutter::CutBy(PatchPlanner& planner, const ChainCutOptions& options,
                                   int64_t arena_bytes) {
   constexpr double kNearlyFastEnough = 1.125;
   constexpr int64_t kNearlySmallEnough = 32;  // a 32nd more than the limit
@@ -168,7 +168,7 @@ Result<Fitted> ChainCutter::CutBy(PatchPlanner& planner, const CutOptions& optio
   return result;
 }
 
-Result<Fitted> ChainCutter::Cut(const CutOptions& options, int64_t arena_bytes) {
+Result<Fitted> ChainCutter::Cut(const ChainCutOptions& options, int64_t arena_bytes) {
   Result<Fitted> found = CutBy(planner_, options, arena_bytes);
   const bool is_other_error = !found.ok() && !IsTooLarge(found.error());
   const bool is_uncut = found.ok() && found->chains.chains.empty();

@@ -13,7 +13,7 @@
 namespace tenon::converter {
 
 /// What a program is cut and compiled with.
-struct CutOptions {
+struct ChainCutOptions {
   CompileOptions compile;
   bool ops = false;  ///< also splits every op whose working set exceeds its unit's memory
   double most_time =
@@ -44,7 +44,7 @@ class ChainCutter {
   /// is wanted and exits may follow what they are made of, the better one of the plans that count
   /// on it and of those that do not: fewer bytes by estimate let the former take coarser patches of
   /// longer chains, which may take longer.
-  [[nodiscard]] Result<Fitted> Cut(const CutOptions& options, int64_t arena_bytes);
+  [[nodiscard]] Result<Fitted> Cut(const ChainCutOptions& options, int64_t arena_bytes);
 
   /// Returns other cuts that were measured and not too slow, and whose estimates are below the
   /// arena of `smallest`: the smallest measured ones first, at most `most`. Ordered and placed with
@@ -60,10 +60,10 @@ class ChainCutter {
   using Known = std::map<std::string, Fitted>;
 
   [[nodiscard]] Result<const Fitted*> CompileCut(const Graph& cut, const MemorySplit& chains,
-                                                 const CutOptions& options,
+                                                 const ChainCutOptions& options,
                                                  const CompileOptions& compile);
 
-  [[nodiscard]] Result<Fitted> CutBy(PatchPlanner& planner, const CutOptions& options,
+  [[nodiscard]] Result<Fitted> CutBy(PatchPlanner& planner, const ChainCutOptions& options,
                                      int64_t arena_bytes);
   void Remember(const Graph& cut, const MemorySplit& chains, const Fitted& fitted);
 

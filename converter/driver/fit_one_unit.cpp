@@ -455,14 +455,14 @@ Result<Fitted> OneUnitFitter::Cut(const CompileOptions& compile, int64_t arena_b
     cutter_ = std::make_unique<ChainCutter>(std::move(graph), split_options_);
     early_reads_ = 0;
   }
-  const CutOptions options = {compile, ops, most_time_, wanted};
+  const ChainCutOptions options = {compile, ops, most_time_, wanted};
   Result<Fitted> found = cutter_->Cut(options, arena_bytes);
   if (split_options_.follow) TENON_RETURN_IF_ERROR(TryEarlyReads(options, arena_bytes, found));
   return found;
 }
 
 /// Takes what is cut where shortcuts' inputs die early, if that is better than `found`.
-Status OneUnitFitter::TryEarlyReads(const CutOptions& options, int64_t arena_bytes,
+Status OneUnitFitter::TryEarlyReads(const ChainCutOptions& options, int64_t arena_bytes,
                                     Result<Fitted>& found) {
   if (!found.ok() && !IsTooLarge(found.error())) return {};
   if (options_.time_limit.Passed() || (arena_bytes == 0 && !found.ok())) return {};

@@ -45,7 +45,7 @@ class OneUnitFitter : public FitWays {
   Status Improve(const CompileOptions& compile, const Fitted& whole, Fitted& smallest);
   [[nodiscard]] Result<Fitted> Cut(const CompileOptions& compile, int64_t arena_bytes,
                                    const Fitted& whole, bool ops, Wanted wanted = Wanted::kFirst);
-  [[nodiscard]] Status TryEarlyReads(const CutOptions& options, int64_t arena_bytes,
+  [[nodiscard]] Status TryEarlyReads(const ChainCutOptions& options, int64_t arena_bytes,
                                      Result<Fitted>& found);
 
   const Graph& graph_;

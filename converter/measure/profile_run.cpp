@@ -26,7 +26,7 @@ std::vector<TimedOp> TimesOf(const PlanView& view, const ProgramView& program, d
 /// Adds what the plan's ops are and how long they took.
 Status AddSteps(const PlanToProfile& subject, const Board& board, RunSamples& samples,
                 Profile& profile, std::vector<MeasuredOp>& measured) {
-  TENON_ASSIGN_OR_RETURN(const PlanTables tables, PlanTables::Open(subject));
+  TENON_ASSIGN_OR_RETURN(const OpenedPlan tables, OpenedPlan::Open(subject));
   const PlanView& view = tables.view();
   const ProgramView program = view.program(0);
   ProfiledModel model;

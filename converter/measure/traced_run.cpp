@@ -196,8 +196,8 @@ Result<std::vector<RunSamples>> RunInTurns(const std::vector<PlanToProfile>& pla
   return samples;
 }
 
-Result<PlanTables> PlanTables::Open(const PlanToProfile& subject) {
-  PlanTables tables;
+Result<OpenedPlan> OpenedPlan::Open(const PlanToProfile& subject) {
+  OpenedPlan tables;
   tables.aligned_.resize(subject.plan.size() / sizeof(std::max_align_t) + 1);
   std::memcpy(tables.aligned_.data(), subject.plan.data(), subject.plan.size());
   const auto* bytes = reinterpret_cast<const uint8_t*>(tables.aligned_.data());

@@ -47,10 +47,10 @@ struct TurnOptions {
                                                          const TurnOptions& options);
 
 /// Gives access to a plan's tables as long as this object lives.
-class PlanTables {
+class OpenedPlan {
  public:
   /// Opens the plan. Errors (kInternal): it is not a plan.
-  [[nodiscard]] static Result<PlanTables> Open(const PlanToProfile& subject);
+  [[nodiscard]] static Result<OpenedPlan> Open(const PlanToProfile& subject);
   [[nodiscard]] const PlanView& view() const { return view_; }
 
  private:

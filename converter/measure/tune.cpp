@@ -18,7 +18,7 @@ using SamplesOfVariants = std::map<std::string, std::vector<double>>;
 
 Status AddSamples(const PlanToProfile& subject, const Board& board, const RunSamples& samples,
                   std::map<OpKey, SamplesOfVariants>& ops) {
-  TENON_ASSIGN_OR_RETURN(const PlanTables tables, PlanTables::Open(subject));
+  TENON_ASSIGN_OR_RETURN(const OpenedPlan tables, OpenedPlan::Open(subject));
   const PlanView& view = tables.view();
   const ProgramView program = view.program(0);
   for (size_t i = 0; i < program.op_count() && i < samples.wall.size(); ++i) {
@@ -69,7 +69,7 @@ Result<Tuning> Tune(const Board& board, const std::vector<PlanToProfile>& plans,
 }
 
 bool HasVariants(const PlanToProfile& plan) {
-  const Result<PlanTables> tables = PlanTables::Open(plan);
+  const Result<OpenedPlan> tables = OpenedPlan::Open(plan);
   if (!tables.ok()) return false;
   for (size_t i = 0; i < tables->view().kernel_count(); ++i) {
     if (VariantIn(tables->view().kernel(i)) != nullptr) return true;

@@ -12,6 +12,8 @@ import shutil
 import subprocess
 import sys
 
+from definitions import definition_violations
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SKIPPED = 77
 MAX_LINES = 500
@@ -244,6 +246,17 @@ def includes():
     return each(include_violations, r"\.(cpp|hpp|h|c)$") + folder_cycles(edges)
 
 
+def definitions():
+    found = list(definition_violations(texts(r"^(runtime|backends|converter|sdk)/.*\.(cpp|hpp)$")))
+    # A program of tests has the sources of its folder.
+    programs = {}
+    for path, text in texts(r"^tests/.*\.(cpp|hpp)$"):
+        programs.setdefault(path.rsplit("/", 1)[0], []).append((path, text))
+    for files in programs.values():
+        found += definition_violations(files)
+    return found
+
+
 def words():
     return each(word_violations, r"")
 
@@ -322,6 +335,9 @@ def selftest():
         (lambda back: folder_cycles({("a", "b"), ("b", "c"), (back, "a")}), "c", "d"),
         (lambda path: include_violations(path, "#include <vector>\n"), "converter/ir/a.hpp",
          "converter/ir/a.cpp"),
+        (lambda name: definition_violations([
+            ("a.hpp", "namespace a {\nstruct One { int x; };\nnamespace {\nclass Three {};\n}\n}"),
+            ("b.cpp", f"namespace a {{\nclass {name} {{}};\n}}\n")]), "One", "Three"),
         (lambda path: word_violations(path, path), "see /hom" + "e/me/a", "see ${prefix}/lib"),
         (lambda path: word_violations(path, path), "TO" + "DO: later", "to do"),
         (lambda lines: length_violations("a.cpp", "\n" * lines), 501, 500),
@@ -344,7 +360,7 @@ def skip(reason):
 
 
 CHECKS = {check.__name__: check for check in
-          (includes, words, length, docs, format, boards, selftest)}
+          (includes, definitions, words, length, docs, format, boards, selftest)}
 
 if __name__ == "__main__":
     if len(sys.argv) < 2 or sys.argv[1] not in CHECKS:

@@ -63,7 +63,7 @@ std::vector<std::byte> OutputOf(const std::vector<uint8_t>& plan) {
 
 /// By op: the kernel that the plan names.
 std::vector<std::string> KernelsOf(const std::vector<uint8_t>& plan) {
-  const auto tables = converter::PlanTables::Open({"plan", false, plan});
+  const auto tables = converter::OpenedPlan::Open({"plan", false, plan});
   REQUIRE(tables.ok());
   const ProgramView program = tables->view().program(0);
   std::vector<std::string> kernels;
