@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "converter/board/object_reader.hpp"
+
 namespace tenon::converter {
 namespace {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "converter/board/object_reader.hpp"
-
 namespace tenon::converter {
+
+class ObjectReader;
 
 /// The configuration of the accelerator that the device's image holds (docs/boards.md).
 struct Accelerator {
