@@ -143,12 +143,13 @@ function(tenon_folder_tests variable)
 endfunction()
 
 # tenon_test_program(NAME SOURCES...): a doctest program. Optimised lightly, since most of its code
-# runs once: what tests share and what takes them long stands in libraries (tests/support).
+# runs once: what tests share and what takes them long stands in libraries (tests/support). The
+# precompiled headers are those of TENON_TEST_PRECOMPILED_BY.
 function(tenon_test_program name)
   add_executable(${name} ${ARGN})
   target_link_libraries(${name} PRIVATE tenon_test_main tenon_flags)
   target_compile_options(${name} PRIVATE ${TENON_TEST_OPTIONS})
-  tenon_use_precompiled(${name} tenon_test_main)
+  tenon_use_precompiled(${name} ${TENON_TEST_PRECOMPILED_BY})
   if(TENON_BARE_METAL)
     target_link_libraries(${name} PRIVATE tenon_board_hosted)
     set_target_properties(${name} PROPERTIES SUFFIX .elf)
