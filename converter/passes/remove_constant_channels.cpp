@@ -209,8 +209,9 @@ class Narrower {
     inputs[0] = x;
     const auto count = static_cast<int32_t>(kept_.size());
     if (TraitsOf(op.kind).IsQuantizedGemm()) {
-      for (const size_t i : {In::kWeights, In::kBias, In::kMultiplier, In::kShift}) {
-        if (i < inputs.size()) inputs[i] = Sliced(inputs[i], 0);
+      for (const int i : {In::kWeights, In::kBias, In::kMultiplier, In::kShift}) {
+        const auto at = static_cast<size_t>(i);
+        if (at < inputs.size()) inputs[at] = Sliced(inputs[at], 0);
       }
       auto conv = attributes.As<QuantizedConvAttributes>();
       if (!is_maker) conv.conv.group = count;
