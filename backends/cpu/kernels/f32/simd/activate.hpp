@@ -35,14 +35,18 @@ struct SplitExp {
 #endif
 }
 
-/// Returns exp of a rest of half of log(2) at most, by the polynomial of portable/math.hpp.
-[[gnu::always_inline]] static inline Floats ExpOfRest(Floats r) {
+/// Returns (exp(r) - 1) / r of a rest of half of log(2) at most, by the polynomial of
+/// portable/math.hpp.
+[[gnu::always_inline]] static inline Floats ExpSlopeOfRest(Floats r) {
   Floats p = r * 1.381447306e-3F + 8.368780836e-3F;
   p = p * r + 4.166839272e-2F;
   p = p * r + 1.666651964e-1F;
   p = p * r + 4.999999404e-1F;
-  p = p * r + 1.0F;
   return p * r + 1.0F;
+}
+
+[[gnu::always_inline]] static inline Floats ExpOfRest(Floats r) {
+  return ExpSlopeOfRest(r) * r + 1.0F;
 }
 
 /// Returns 2^exponent for -126 <= exponent <= 127, and infinity for 128.
@@ -178,6 +182,52 @@ constexpr float kInfiniteExp = 89.0F;
 #endif
 }
 
+/// x < 0 ? slope (exp(x) - 1) : x. With exp(x) = s (1 + q) it is s q + (s - 1), without a 1 + q in
+/// which a small q would lose its digits.
+[[gnu::always_inline]] static inline Floats Elu(Floats x, float slope) {
+  const SplitExp split = SplitOf(AtLeast(AtMost(x, 0.0F), -87.0F));
+  const Floats q = ExpSlopeOfRest(split.rest) * split.rest;
+  const Floats s = Scaled(Floats{} + 1.0F, split.exponent);
+  return x < Floats{} ? slope * (s * q + (s - 1.0F)) : x;
+}
+
+/// The logarithm of portable/math.hpp.
+[[gnu::always_inline]] static inline Floats Log(Floats x) {
+  constexpr float kLeast = 1.17549435e-38F;  // that is normal
+  constexpr float kMost = 3.40282347e38F;
+  constexpr float kInfinity = __builtin_inff();
+  constexpr int32_t kSqrtHalf = 0x3F3504F3;
+  using Words = uint32_t __attribute__((vector_size(kLanes * 4)));
+  const Integers is_subnormal = x < Floats{} + kLeast;
+  const Floats scaled = is_subnormal != 0 ? x * 8388608.0F : x;  // 2^23
+  const Words bits = reinterpret_cast<Words>(scaled) - uint32_t{kSqrtHalf};
+  const Integers exponent = (reinterpret_cast<Integers>(bits) >> 23) - (is_subnormal & 23);
+  const Floats f =
+      reinterpret_cast<Floats>(reinterpret_cast<Integers>(bits & 0x7FFFFFU) + kSqrtHalf) - 1.0F;
+  const Floats e = __builtin_convertvector(exponent, Floats);
+  Floats p = f * 6.746699661e-2F - 1.167560145e-1F;
+  p = p * f + 1.188810393e-1F;
+  p = p * f - 1.240559444e-1F;
+  p = p * f + 1.421956271e-1F;
+  p = p * f - 1.666799635e-1F;
+  p = p * f + 2.000211775e-1F;
+  p = p * f - 2.500000894e-1F;
+  p = p * f + 3.333331347e-1F;
+  const Floats square = f * f;
+  const Floats low = (f * square * p - e * 2.12194440e-4F) - 0.5F * square;
+  Floats result = (low + f) + e * 0.693359375F;
+  result = x > Floats{} + kMost ? x : result;
+  result = x == Floats{} ? Floats{} - kInfinity : result;
+  return x >= Floats{} ? result : Floats{} + __builtin_nanf("");
+}
+
+/// log(1 + exp(x)), of whose two parts one is max(x, 0).
+[[gnu::always_inline]] static inline Floats Softplus(Floats x) {
+  const Floats t = ExpOfModerate(AtLeast(-Magnitude(x), -87.0F));
+  const Floats sum = 1.0F + t;
+  return AtLeast(x, 0.0F) + (Log(sum) + (t - (sum - 1.0F)) / sum);
+}
+
 /// x tanh(log(1 + e)) of e = exp(x), in which no term cancels.
 [[gnu::always_inline]] static inline Floats Mish(Floats x) {
   const Floats lowest = Floats{} - 87.0F;
@@ -301,6 +351,10 @@ template <UnaryFunction kFunction>
   if constexpr (kFunction == UnaryFunction::kGelu) return Gelu(x);
   if constexpr (kFunction == UnaryFunction::kGeluTanh) return GeluTanh(x);
   if constexpr (kFunction == UnaryFunction::kExp) return Exp(x);
+  if constexpr (kFunction == UnaryFunction::kLog) return Log(x);
+  if constexpr (kFunction == UnaryFunction::kElu) return Elu(x, a);
+  if constexpr (kFunction == UnaryFunction::kSelu) return b * Elu(x, a);
+  if constexpr (kFunction == UnaryFunction::kSoftplus) return Softplus(x);
   if constexpr (kFunction == UnaryFunction::kMish) return Mish(x);
   if constexpr (kFunction == UnaryFunction::kSin) return Sine<0>(x);
   if constexpr (kFunction == UnaryFunction::kCos) return Sine<1>(x);
