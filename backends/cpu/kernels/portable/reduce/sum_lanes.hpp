@@ -107,6 +107,17 @@ template <typename Term, bool kNeighbours, typename T>
   return sum;
 }
 
+/// Adds runs of fewer than kSumBlock elements, for which a call each would take longer than the
+/// sum.
+template <typename Term, typename T>
+void AddShortRuns(const ReducePlan& plan, const T* x, int lanes, const T* shifts, double* sums) {
+  for (int lane = 0; lane < lanes; ++lane, x += plan.lane_x) {
+    double sum = 0;
+    for (int i = 0; i < plan.run_dim; ++i) sum += Term::Of(x[i * plan.run_x], shifts[lane]);
+    sums[lane] += sum;
+  }
+}
+
 /// Sums a block of lanes whose first elements start at `x`; `shifts` and `sums` have kReduceLanes.
 template <typename Term, typename T>
 void SumLanes(const ReducePlan& plan, const T* x, int lanes, const T* shifts, double* sums) {
@@ -114,6 +125,7 @@ void SumLanes(const ReducePlan& plan, const T* x, int lanes, const T* shifts, do
   const bool is_whole = plan.lane_x == 1 && lanes == kReduceLanes;
   ForEachRun(plan, [&](ptrdiff_t offset) {
     if (is_whole) return AddRunsOfLanes<Term>(plan, x + offset, shifts, sums);
+    if (plan.run_dim < kSumBlock) return AddShortRuns<Term>(plan, x + offset, lanes, shifts, sums);
     for (int lane = 0; lane < lanes; ++lane) {
       const T* run = x + offset + lane * plan.lane_x;
       sums[lane] += plan.run_x == 1
