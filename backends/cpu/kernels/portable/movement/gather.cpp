@@ -1,6 +1,7 @@
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "backends/cpu/kernels/portable/movement/indices.hpp"
 #include "backends/cpu/kernels/portable/strided.hpp"
+#include "runtime/base/config.hpp"
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::portable {
@@ -150,6 +151,60 @@ bool CopySmallSlabs(const Cursor<3>& cursor, const ptrdiff_t* strides, const Axi
   }
 }
 
+/// Slabs that lie one after the other in x as in y: the `count` of them that come next in y.
+struct SlabRun {
+  ptrdiff_t from;
+  int count;
+};
+
+/// The runs of a row of slabs, where every row has the same and these are long: images that are
+/// unfolded into windows have such. They are found once and not for each row.
+class SlabRuns {
+ public:
+  SlabRuns(const LoopNest<3>& nest, const Cursor<3>& start, const Axis& gathered, DType dtype) {
+    constexpr int kShortRun = 4;
+    const int row = nest.rank - 1;
+    if (row < 1 || nest.strides[0][row] != gathered.stride || nest.strides[1][row] != 0) return;
+    for (int k = 0; k < row; ++k) {
+      if (nest.strides[2][k] != 0) return;
+    }
+    for (int i = 0; i < nest.dims[row]; ++i) {
+      const ptrdiff_t from =
+          gathered.Offset(ReadIndex(start.at[2] + i * nest.strides[2][row], dtype));
+      if (count_ > 0) {
+        SlabRun& last = runs_[count_ - 1];
+        if (from == last.from + last.count * gathered.stride) {
+          ++last.count;
+          continue;
+        }
+      }
+      if (count_ == kMost) {
+        count_ = 0;
+        return;
+      }
+      runs_[count_++] = {from, 1};
+    }
+    if (nest.dims[row] < kShortRun * count_) count_ = 0;
+  }
+
+  [[nodiscard]] bool IsEmpty() const { return count_ == 0; }
+
+  /// Copies a whole row.
+  void Copy(const Cursor<3>& cursor, ptrdiff_t bytes) const {
+    char* to = cursor.at[0];
+    for (int k = 0; k < count_; ++k) {
+      const ptrdiff_t size = runs_[k].count * bytes;
+      std::memcpy(to, cursor.at[1] + runs_[k].from, static_cast<size_t>(size));
+      to += size;
+    }
+  }
+
+ private:
+  static constexpr int kMost = 64;
+  SlabRun runs_[kMost];
+  int count_ = 0;
+};
+
 /// Copies slabs of `elements` that follow one another in y; those whose indices follow one another,
 /// as those of a signal's frames do, at once.
 void GatherSlabs(const LoopNest<3>& nest, const Cursor<3>& start, const Axis& gathered, DType dtype,
@@ -160,6 +215,15 @@ void GatherSlabs(const LoopNest<3>& nest, const Cursor<3>& start, const Axis& ga
   RowSharing sharing;
   sharing.least = sharing.least / elements + 1;
   sharing.piece = static_cast<int32_t>(sharing.piece / elements + 1);
+  if constexpr (kHasWorkers) {  // firmware's images do without
+    const SlabRuns runs(nest, start, gathered, dtype);
+    if (!runs.IsEmpty()) {
+      sharing.piece = nest.RowLength();
+      return ForEachRow(
+          nest, start, parallel,
+          [&](const Cursor<3>& cursor, int) { runs.Copy(cursor, gathered.stride); }, sharing);
+    }
+  }
   const auto body = [&](const Cursor<3>& cursor, int count) {
     if (CopySmallSlabs(cursor, strides, gathered, dtype, count)) return;
     const auto place = [&](int i) {

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <utility>
 #include <vector>
 
 #include "runtime/ops/attributes.hpp"
@@ -82,6 +83,43 @@ TEST_CASE("Gather: frames of a signal, which overlap, and indices from the end b
     wanted.insert(wanted.end(), {first, first + 1});
   }
   CHECK(y.Values<uint32_t>() == wanted);
+}
+
+TEST_CASE("Gather: windows of an image's rows, along the last axis and along one before it") {
+  // Taps of 5 windows of 28 columns: runs of neighbours; for 70 windows of one they are too many.
+  for (const auto& [taps, columns] : {std::pair(5, 28), std::pair(3, 5), std::pair(70, 1)}) {
+    Dims index_dims = {taps, columns};
+    std::vector<int64_t> positions;
+    for (int tap = 0; tap < taps; ++tap) {
+      for (int column = 0; column < columns; ++column) {
+        positions.push_back(taps > 9 ? tap * 37 % 71 : tap + column);
+      }
+    }
+    // The last tap once more from the end.
+    positions.back() -= 80;
+    for (const Dims& dims : {Dims{7, 80}, Dims{2, 3, 80, 5}, Dims{80, 3}}) {
+      const int axis = dims[0] == 80 ? 0 : static_cast<int>(dims.size() == 2 ? 1 : 2);
+      for (const int threads : {1, 3}) {
+        OpFixture op = MakeGather();
+        op.AddInput(NumberedTensor<uint32_t>(DType::kU32, dims, Layout::kRowMajor));
+        op.AddInput(Tensor::From(DType::kI64, index_dims, positions));
+        Dims out(dims.begin(), dims.begin() + axis);
+        out.insert(out.end(), index_dims.begin(), index_dims.end());
+        out.insert(out.end(), dims.begin() + axis + 1, dims.end());
+        const Tensor y = op.AddOutput(Tensor(DType::kU32, out));
+        REQUIRE(op.Run(GatherAttributes{axis}, threads).ok());
+        CHECK(y.Values<uint32_t>() == ExpectedFrom<uint32_t>(out, [&](const Dims& index) {
+                const auto first = index.begin() + axis;
+                const int64_t position =
+                    positions[static_cast<size_t>(Ravel(Dims(first, first + 2), index_dims))];
+                Dims source(index.begin(), first);
+                source.push_back(static_cast<int32_t>(position < 0 ? position + 80 : position));
+                source.insert(source.end(), first + 2, index.end());
+                return Ravel(source, dims);
+              }));
+      }
+    }
+  }
 }
 
 TEST_CASE("Gather: an index out of range is an error and nothing is written") {
