@@ -165,6 +165,9 @@ class FewChannels {
     return channel.out <= kMost && are_dense && column.y == channel.out;
   }
 
+  /// Returns true for channels that lie apart, each of which is an image of one channel then.
+  [[nodiscard]] static bool SuitsEach(const Axis& column) { return column.x == 1 && column.y == 1; }
+
   /// Of images at `x`, `channels` of `count` columns.
   FewChannels(const float* x, int channels, const ImageTaps<kTaps>* columns, int count)
       : x_(x), channels_(channels), columns_(columns), count_(count) {
@@ -228,6 +231,7 @@ void Interpolate(const KernelCall& call) {
   const int bands = (row.out + kRows - 1) / kRows;
   const int64_t work = int64_t{kColumns} * kRows * channel.out * kTaps * kTaps;
   const bool is_few = FewChannels<kTaps>::Suits(channel, column);
+  const bool is_apart = !is_few && FewChannels<kTaps>::SuitsEach(column);
   ParallelForWork(call.parallel, image.out * bands * blocks, work, [&](int begin, int end) {
     for (int index = begin; index < end; ++index) {
       const Range columns = RangeOf(column, index % blocks, kColumns);
@@ -239,16 +243,30 @@ void Interpolate(const KernelCall& call) {
       }
       const int count = columns.end - columns.first;
       const float* x = call.op.Input(0).As<const float>() + n * image.x;
+      float* const y = call.op.Output().As<float>() + n * image.y + columns.first * column.y;
+      if constexpr (kHasWorkers) {
+        if (is_apart) {
+          ImageTaps<kTaps> row_taps[kRows];
+          for (int o = rows.first; o < rows.end; ++o) {
+            FindResizeTaps(attributes, row, o, row.x, row_taps[o - rows.first]);
+          }
+          for (int c = 0; c < channel.out; ++c) {
+            FewChannels<kTaps> few(x + c * channel.x, 1, column_taps, count);
+            for (int o = rows.first; o < rows.end; ++o) {
+              few.Run(row_taps[o - rows.first], y + c * channel.y + o * row.y);
+            }
+          }
+          continue;
+        }
+      }
       FewChannels<kTaps> few(x, channel.out, column_taps, count);
       for (int o = rows.first; o < rows.end; ++o) {
         ImageTaps<kTaps> row_taps;
         FindResizeTaps(attributes, row, o, row.x, row_taps);
-        float* y =
-            call.op.Output().As<float>() + n * image.y + o * row.y + columns.first * column.y;
         if (is_few) {
-          few.Run(row_taps, y);
+          few.Run(row_taps, y + o * row.y);
         } else {
-          BlendColumns(channel, column, x, row_taps, column_taps, count, y);
+          BlendColumns(channel, column, x, row_taps, column_taps, count, y + o * row.y);
         }
       }
     }

@@ -218,18 +218,20 @@ TEST_CASE("Resize: nearest moves elements of every size") {
 
 TEST_CASE("Resize: the number of threads does not change a bit") {
   Generator random(3);
-  const Tensor x = Random({1, 24, 20, 20}, Layout::kChannelsLast, random);
   for (const ResizeMode mode : {ResizeMode::kLinear, ResizeMode::kCubic, ResizeMode::kNearest}) {
-    std::vector<float> expected;
-    for (const int threads : {1, 2, 5}) {
-      ResizeAttributes a = Attributes({1, 24, 20, 20}, {1, 24, 47, 53});
-      a.mode = mode;
-      OpFixture op(OpKind::kResize);
-      op.AddInput(x);
-      const Tensor y = op.AddOutput(Tensor(DType::kF32, {1, 24, 47, 53}, Layout::kChannelsLast));
-      REQUIRE(op.Run(a, threads).ok());
-      if (expected.empty()) expected = y.Values<float>();
-      CHECK(y.Values<float>() == expected);
+    for (const Layout layout : {Layout::kChannelsLast, Layout::kRowMajor}) {
+      const Tensor x = Random({1, 24, 20, 20}, layout, random);
+      std::vector<float> expected;
+      for (const int threads : {1, 2, 5}) {
+        ResizeAttributes a = Attributes({1, 24, 20, 20}, {1, 24, 47, 53});
+        a.mode = mode;
+        OpFixture op(OpKind::kResize);
+        op.AddInput(x);
+        const Tensor y = op.AddOutput(Tensor(DType::kF32, {1, 24, 47, 53}, layout));
+        REQUIRE(op.Run(a, threads).ok());
+        if (expected.empty()) expected = y.Values<float>();
+        CHECK(y.Values<float>() == expected);
+      }
     }
   }
 }
