@@ -63,7 +63,8 @@ void Unary(const Context& context) {
 namespace {
 
 /// Returns true if the vector kernel goes along rows (f32/binary.cpp), and else through blocks.
-bool HasVectorRows(const Nest& nest) {
+bool HasVectorRows(const Nest& nest, BinaryFunction function) {
+  if (GivesBool(function)) return false;
   const int last = nest.rank - 1;
   if (last < 1 || nest.dims[last] < cpu::f32::kShortestBinaryRow) return false;
   if (int64_t{nest.dims[last]} * nest.dims[last - 1] < cpu::f32::kFewestRowElements) return false;
@@ -122,7 +123,7 @@ void Binary(const Context& context) {
   const bool contiguous = staged == 0 && repeated == 0;
   CostTerms& terms = context.terms;
   terms.model += fmt::format(" {}", BinaryClass(context));
-  if (is_vector && !HasVectorRows(nest)) {
+  if (is_vector && !HasVectorRows(nest, call.AttributesAs<BinaryAttributes>().function)) {
     double copied = 0;
     for (int i = 0; i < kMostOperands; ++i) copied += IsCopiedToBlocks(nest, i) ? 1 : 0;
     AddBlocks(terms, elements, copied, rows);

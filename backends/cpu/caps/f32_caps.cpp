@@ -7,6 +7,7 @@
 namespace tenon::cpu::f32 {
 namespace {
 
+constexpr char kOneShape[] = "portable code is as fast for operands of one shape";
 constexpr char kF32Only[] = "vector kernels run f32 only";
 constexpr char kEmpty[] = "vector kernels are not used for empty tensors";
 constexpr char kPacked[] =
@@ -256,8 +257,12 @@ const char* UnarySupports(const OpCall& call) {
 const char* ElementwiseSupports(const OpCall& call) { return CommonRefusal(call); }
 
 const char* BinarySupports(const OpCall& call) {
-  if (const char* reason = CommonRefusal(call)) return reason;
   const auto& attributes = call.AttributesAs<BinaryAttributes>();
+  if (GivesBool(attributes.function) && call.Input(BinaryInput::kX).dtype == DType::kF32) {
+    if (call.Output().Elements() == 0) return kEmpty;
+    return RepeatsInParts(call) ? nullptr : kOneShape;
+  }
+  if (const char* reason = CommonRefusal(call)) return reason;
   switch (attributes.function) {
     case BinaryFunction::kAdd:
     case BinaryFunction::kSub:
@@ -270,7 +275,7 @@ const char* BinarySupports(const OpCall& call) {
       return "the vector binary has no formula of this function";
   }
   if (RepeatsInParts(call) || HasVectorForm(attributes.activation.function)) return nullptr;
-  return "portable code is as fast for operands of one shape";
+  return kOneShape;
 }
 
 const char* GridSampleSupports(const OpCall& call) {

@@ -34,21 +34,29 @@ class Binary {
       : op_(call.op),
         attributes_(call.op.AttributesAs<BinaryAttributes>()),
         routines_(*static_cast<const Routines*>(call.state)),
+        test_(GivesBool(attributes_.function)
+                  ? portable::FindBinaryRow(attributes_.function, DType::kF32)
+                  : nullptr),
         nest_(Loops(call.op)) {
     if (nest_.rank == 0) nest_.dims[nest_.rank++] = 1;
     if (HasRows()) return;
     blocks_ = ElementBlocks<3>(nest_, kBlockFloats);
     for (int i = 0; i < 3; ++i) forms_[i] = blocks_.FormOf(i);
-    // The inner loops take one repeated operand at most.
-    if (forms_[1] == BlockForm::kRepeated && forms_[2] == BlockForm::kRepeated)
+    // The inner loops take one repeated operand at most, those of a comparison none.
+    if (forms_[1] == BlockForm::kRepeated &&
+        (forms_[2] == BlockForm::kRepeated || test_ != nullptr)) {
       forms_[1] = BlockForm::kStrided;
+    }
+    if (forms_[2] == BlockForm::kRepeated && test_ != nullptr) forms_[2] = BlockForm::kStrided;
   }
 
   void Run(const ParallelRunner* parallel) const {
     if (HasRows()) return RunRows(parallel);
     const bool is_small = op_.Output().Elements() < kSmallElements;
     ParallelFor(is_small ? nullptr : parallel, blocks_.Count(), [&](int begin, int end) {
-      for (int block = begin; block < end; ++block) RunBlock(block);
+      for (int block = begin; block < end; ++block) {
+        test_ == nullptr ? RunBlock(block) : TestBlock(block);
+      }
     });
   }
 
@@ -58,7 +66,7 @@ class Binary {
   [[nodiscard]] bool HasRows() const {
     const int last = nest_.rank - 1;
     const int32_t row = nest_.dims[last];
-    if (last < 1 || row < kShortestBinaryRow ||
+    if (test_ != nullptr || last < 1 || row < kShortestBinaryRow ||
         int64_t{row} * nest_.dims[last - 1] < kFewestRowElements) {
       return false;
     }
@@ -123,6 +131,18 @@ class Binary {
     if (to != z) blocks_.Scatter(block, to, z);
   }
 
+  /// Compares the elements of a block.
+  void TestBlock(int index) const {
+    const ElementBlock<3> block = blocks_.At(index);
+    alignas(64) float x[kBlockFloats + kBlockPiece];
+    alignas(64) float y[kBlockFloats + kBlockPiece];
+    uint8_t results[kBlockFloats];
+    uint8_t* const z = op_.Output().As<uint8_t>() + block.offsets[0];
+    const bool is_dense = forms_[0] == BlockForm::kDense;
+    test_(Operand(1, block, x), Operand(2, block, y), is_dense ? z : results, block.elements);
+    if (!is_dense) blocks_.Scatter<uint8_t>(block, results, z);
+  }
+
   /// Returns where the block of an operand is, having copied it to `stage` if it is no row.
   const float* Operand(int operand, const ElementBlock<3>& block, float* stage) const {
     const float* from = op_.Input(operand - 1).As<const float>() + block.offsets[operand];
@@ -151,6 +171,7 @@ class Binary {
   const OpCall& op_;
   const BinaryAttributes& attributes_;
   const Routines& routines_;
+  const portable::BinaryRowFunction test_;  ///< of comparisons, else null
   LoopNest<3> nest_;
   ElementBlocks<3> blocks_;
   BlockForm forms_[3] = {};

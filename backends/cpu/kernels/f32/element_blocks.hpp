@@ -17,6 +17,30 @@ enum class BlockForm : uint8_t { kRepeated, kDense, kStrided };
 /// that a buffer for a block has so many floats more.
 inline constexpr int kBlockPiece = 8;
 
+/// Copies neighbours without a call, which would take longer than a short row.
+inline void CopyNeighbours(const float* from, int count, float* to) {
+  int i = 0;
+  for (; i + kBlockPiece <= count; i += kBlockPiece) {
+    std::memcpy(to + i, from + i, kBlockPiece * sizeof(float));
+  }
+  if ((count & 4) != 0) {
+    std::memcpy(to + i, from + i, 4 * sizeof(float));
+    i += 4;
+  }
+  if ((count & 2) != 0) {
+    std::memcpy(to + i, from + i, 2 * sizeof(float));
+    i += 2;
+  }
+  if ((count & 1) != 0) to[i] = from[i];
+}
+
+/// Fills `count` elements with one value, whole pieces at a time.
+inline void FillRow(float value, int count, float* to) {
+  float values[kBlockPiece];
+  for (float& element : values) element = value;
+  for (int i = 0; i < count; i += kBlockPiece) std::memcpy(to + i, values, sizeof values);
+}
+
 /// One block: where its elements of each operand begin, in floats.
 template <int N>
 struct ElementBlock {
@@ -85,7 +109,8 @@ class ElementBlocks {
   }
 
   /// Copies a row to where a block of the result begins.
-  void Scatter(const ElementBlock<N>& block, const float* from, float* to) const {
+  template <typename T>
+  void Scatter(const ElementBlock<N>& block, const T* from, T* to) const {
     Scatter(first_, block.count, inner_, from, to);
   }
 
@@ -95,11 +120,9 @@ class ElementBlocks {
     const ptrdiff_t stride = nest_->strides[operand][k];
     if (k + 1 == nest_->rank) {
       if (stride == 0) {
-        float values[kBlockPiece];
-        for (float& value : values) value = *from;
-        for (int i = 0; i < count; i += kBlockPiece) std::memcpy(to + i, values, sizeof values);
+        FillRow(*from, count, to);
       } else if (stride == 1) {
-        CopyRow(from, count, to);
+        CopyNeighbours(from, count, to);
       } else {
         for (int i = 0; i < count; ++i) to[i] = from[i * stride];
       }
@@ -118,43 +141,18 @@ class ElementBlocks {
     }
   }
 
-  /// Copies neighbours without a call, which would take longer than a short row.
-  static void CopyRow(const float* from, int count, float* to) {
-    int i = 0;
-    for (; i + kBlockPiece <= count; i += kBlockPiece) {
-      std::memcpy(to + i, from + i, kBlockPiece * sizeof(float));
-    }
-    if ((count & 4) != 0) {
-      std::memcpy(to + i, from + i, 4 * sizeof(float));
-      i += 4;
-    }
-    if ((count & 2) != 0) {
-      std::memcpy(to + i, from + i, 2 * sizeof(float));
-      i += 2;
-    }
-    if ((count & 1) != 0) to[i] = from[i];
-  }
-
   /// Copies `count` elements, each `times` times.
   static void RepeatEach(const float* from, ptrdiff_t stride, int count, int times, float* to) {
-    for (int i = 0; i < count; ++i, to += times) {
-      float values[kBlockPiece];
-      for (float& value : values) value = from[i * stride];
-      for (int k = 0; k < times; k += kBlockPiece) std::memcpy(to + k, values, sizeof values);
-    }
+    for (int i = 0; i < count; ++i, to += times) FillRow(from[i * stride], times, to);
   }
 
-  /// Fills a row with what its first `done` elements are.
+  /// Fills a row with what its first `done` elements are. What was just stored is not read again at
+  /// once, for which a core waits until it has left for the cache.
   static void Repeat(float* row, int done, int all) {
-    constexpr int kLong = 64;
-    if (done < kLong) {
-      for (int at = done; at < all; at += done) {
-        for (int i = 0; i < done; i += kBlockPiece) {
-          float values[kBlockPiece];
-          std::memcpy(values, row + i, sizeof values);
-          std::memcpy(row + at + i, values, sizeof values);
-        }
-      }
+    if (done <= kBlockPiece) {
+      float values[kBlockPiece];
+      std::memcpy(values, row, sizeof values);
+      for (int at = done; at < all; at += done) std::memcpy(row + at, values, sizeof values);
       return;
     }
     while (done < all) {
@@ -164,7 +162,8 @@ class ElementBlocks {
     }
   }
 
-  void Scatter(int k, int count, int inner, const float* from, float* to) const {
+  template <typename T>
+  void Scatter(int k, int count, int inner, const T* from, T* to) const {
     const ptrdiff_t stride = nest_->strides[0][k];
     if (k + 1 == nest_->rank) {
       for (int i = 0; i < count; ++i) to[i * stride] = from[i];

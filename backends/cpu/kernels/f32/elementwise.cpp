@@ -263,7 +263,8 @@ class Elementwise {
     } else if (call.count > 1 && other.stride != 1 && (!repeats || (is_short && other.step != 0))) {
       other = Gathered(other, call.rows, call.count, gathered);
       repeats = false;
-    } else if (is_short && call.count < kFewStridedColumns && other.step != call.count) {
+    } else if (is_short && !repeats && call.count < kFewStridedColumns &&
+               other.step != call.count) {
       other = Gathered(other, call.rows, call.count, gathered);
     }
     // One value for each row is no row, however far apart these values lie.
@@ -331,17 +332,15 @@ class Elementwise {
 
   /// Copies rows of elements that do not follow each other; `to` has kBlockPiece floats more.
   static TileRows Gathered(const TileRows& from, int rows, int columns, float* to) {
-    if (from.stride == 0 && columns <= kBlockPiece) {
-      for (int row = 0; row < rows; ++row) {
-        float values[kBlockPiece];
-        for (float& value : values) value = from.at[row * from.step];
-        std::memcpy(to + row * columns, values, sizeof values);
-      }
-      return {to, columns, 1};
-    }
     for (int row = 0; row < rows; ++row) {
-      for (int i = 0; i < columns; ++i) {
-        to[row * columns + i] = from.at[row * from.step + i * from.stride];
+      const float* const at = from.at + row * from.step;
+      float* const row_to = to + row * columns;
+      if (from.stride == 0) {
+        FillRow(*at, columns, row_to);
+      } else if (from.stride == 1) {
+        CopyNeighbours(at, columns, row_to);
+      } else {
+        for (int i = 0; i < columns; ++i) row_to[i] = at[i * from.stride];
       }
     }
     return {to, columns, 1};

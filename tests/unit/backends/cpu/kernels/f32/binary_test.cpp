@@ -1,5 +1,8 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <limits>
+#include <utility>
 #include <vector>
 
 #include "tests/unit/backends/cpu/kernels/f32/f32_fixture.hpp"
@@ -79,6 +82,55 @@ TEST_CASE("Vector binary: the portable kernel's bits for any dimensions that eit
     }
     CHECK(cases > 40);
   });
+}
+
+TEST_CASE(
+    "Vector binary: comparisons give what the portable kernel gives, NaN among the operands") {
+  constexpr BinaryFunction kTests[] = {BinaryFunction::kEqual, BinaryFunction::kLess,
+                                       BinaryFunction::kLessOrEqual, BinaryFunction::kGreater,
+                                       BinaryFunction::kGreaterOrEqual};
+  Generator random(4);
+  int cases = 0;
+  for (const std::vector<int32_t>& dims : std::vector<std::vector<int32_t>>{
+           {64, 32, 11}, {3, 2100}, {130, 1, 7}, {5, 3, 41, 3}, {2, 3, 4, 5}}) {
+    std::vector<int32_t> column = dims;
+    column.back() = 1;
+    const std::vector<int32_t> row = {dims.back()};
+    for (const auto& [of_x, of_y] :
+         std::vector<std::pair<std::vector<int32_t>, std::vector<int32_t>>>{
+             {column, row}, {row, dims}, {dims, column}}) {
+      const Layout layout = dims.size() == 4 ? kAllLayouts[cases % 5] : Layout::kRowMajor;
+      const auto operand = [&](const std::vector<int32_t>& shape) {
+        std::vector<float> values(Tensor(DType::kF32, shape, Layout::kRowMajor).Values<float>());
+        // Few values, so that some are equal.
+        for (float& value : values) value = static_cast<float>(Pick(random, -2, 2));
+        values.front() = std::numeric_limits<float>::quiet_NaN();
+        return Tensor::From(DType::kF32, shape, values);
+      };
+      const Tensor x = operand(of_x);
+      const Tensor y = operand(of_y);
+      for (const BinaryFunction function : kTests) {
+        CAPTURE(function);
+        const auto compare = [&](const KernelEntry& kernel, int threads) {
+          OpFixture op(kernel);
+          op.AddInput(x);
+          op.AddInput(y);
+          const Tensor z = op.AddOutput(Tensor(DType::kBool, dims, layout));
+          REQUIRE(op.Run(BinaryAttributes{function, {}}, threads).ok());
+          CHECK(z.GapsIntact());
+          return z.Values<uint8_t>();
+        };
+        const std::vector<uint8_t> expected =
+            compare(PortableKernels()[static_cast<size_t>(OpKind::kBinary)], 1);
+        CHECK(std::count(expected.begin(), expected.end(), 1) > 0);
+        for (const int threads : {1, 2, 3}) {
+          CHECK(compare(FindKernel("cpu.binary.vector"), threads) == expected);
+        }
+      }
+      ++cases;
+    }
+  }
+  CHECK(cases == 15);
 }
 
 TEST_CASE("Vector binary: the vector unary's bits of its activation, on any number of threads") {
