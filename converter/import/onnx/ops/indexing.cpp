@@ -251,15 +251,16 @@ Result<TensorId> IndicesOfRows(Lowering& node, const Shape& x, TensorId indices,
   const Graph& graph = node.graph();
   const Shape shape = node.ShapeOf(indices);
   const OpId producer = graph.tensor(indices).producer;
-  if (axis != 0 || producer == kNone || graph.op(producer).kind != OpKind::kExpand) return kNone;
+  if (producer == kNone || graph.op(producer).kind != OpKind::kExpand) return kNone;
   const TensorId expanded = graph.op(producer).inputs[0];
   const Shape rows = node.ShapeOf(expanded);
-  if (shape.rank != x.rank || shape.rank < 2 || rows.rank != shape.rank) return kNone;
-  for (int32_t k = 1; k < shape.rank; ++k) {
-    if (rows[k] != 1 || shape[k] != x[k]) return kNone;
+  if (shape.rank != x.rank || axis + 1 >= shape.rank || rows.rank != shape.rank) return kNone;
+  for (int32_t k = 0; k < shape.rank; ++k) {
+    if (k < axis && (shape[k] != 1 || x[k] != 1)) return kNone;
+    if (k > axis && (rows[k] != 1 || shape[k] != x[k])) return kNone;
   }
-  if (rows[0] != shape[0]) return kNone;
-  return node.Reshape(expanded, {rows[0]});
+  if (rows[axis] != shape[axis]) return kNone;
+  return node.Reshape(expanded, {rows[axis]});
 }
 
 Result<TensorId> SlicePlaces(Lowering& node, const Shape& x, TensorId indices, int32_t batch_dims) {
@@ -302,7 +303,7 @@ Result<TensorId> EmitGatherElements(Lowering& node, TensorId x, TensorId indices
                                     int output) {
   const Shape shape = node.ShapeOf(x);
   TENON_ASSIGN_OR_RETURN(const TensorId rows, IndicesOfRows(node, shape, indices, axis));
-  if (rows != kNone) return EmitGather(node, x, rows, 0, output);
+  if (rows != kNone) return EmitGather(node, x, rows, axis, output);
   TENON_ASSIGN_OR_RETURN(const TensorId places, ElementPlaces(node, shape, indices, axis));
   TENON_ASSIGN_OR_RETURN(const TensorId flat, node.Reshape(x, {shape.Elements()}));
   return EmitGather(node, flat, places, 0, output);

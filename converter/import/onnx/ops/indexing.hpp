@@ -42,8 +42,9 @@ namespace tenon::converter {
 [[nodiscard]] Result<TensorId> ElementPlaces(Lowering& node, const Shape& x, TensorId indices,
                                              int32_t axis);
 
-/// Where `indices` along axis 0 repeat one for all of a row of x, as networks on graphs expand
-/// them: that one for each row, [P]; else kNone.
+/// Where `indices` along an axis, before which x has dimensions of 1 only, repeat one for all that
+/// is behind it, as networks on graphs and points expand them: that one for each row, [P]; else
+/// kNone.
 [[nodiscard]] Result<TensorId> IndicesOfRows(Lowering& node, const Shape& x, TensorId indices,
                                              int32_t axis);
 

@@ -55,8 +55,8 @@ Status LowerScatterElements(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const int32_t axis, node.Axis(node.Int("axis", 0), shape.rank));
   TENON_ASSIGN_OR_RETURN(const TensorId rows, IndicesOfRows(node, shape, indices, axis));
   if (rows != kNone && node.ShapeOf(updates) == node.ShapeOf(indices)) {
-    TENON_ASSIGN_OR_RETURN(const TensorId places, Offsets(node, rows, {shape[0]}, {1}));
-    return EmitScatter(node, x, places, updates, ElementsBetween(shape, 1, shape.rank));
+    TENON_ASSIGN_OR_RETURN(const TensorId places, Offsets(node, rows, {shape[axis]}, {1}));
+    return EmitScatter(node, x, places, updates, ElementsBetween(shape, axis + 1, shape.rank));
   }
   TENON_ASSIGN_OR_RETURN(const TensorId places, ElementPlaces(node, shape, indices, axis));
   return EmitScatter(node, x, places, updates, 1);

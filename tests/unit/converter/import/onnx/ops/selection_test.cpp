@@ -115,6 +115,28 @@ TEST_CASE("ScatterElements and GatherElements: indices expanded over rows take w
   CheckClose(Run(gather, {x, {2, -3}, {}}), {5, 6, 1, 2});
 }
 
+TEST_CASE(
+    "ScatterElements and GatherElements: rows behind dimensions of one, as of a set of points") {
+  const auto model = [](const char* op, const std::vector<std::string>& inputs) {
+    return ModelBuilder(18)
+        .Input("x", {1, 3, 2})
+        .Input("i", {1, 2, 1})
+        .Input("u", {1, 2, 2})
+        .Ints("shape", {1, 2, 2})
+        .Node("Cast", {"i"}, {"c"}, "c")
+        .Set("to", onnx::TensorProto::INT64)
+        .Node("Expand", {"c", "shape"}, {"j"}, "e")
+        .Node(op, inputs, {"y"}, "s")
+        .Set("axis", 1);
+  };
+  const Floats x = {1, 2, 3, 4, 5, 6};
+  auto add = model("ScatterElements", {"x", "j", "u"}).Set("reduction", "add").Output("y");
+  CheckClose(Run(add, {x, {2, -2}, {10, 20, 30, 40}}), {1, 2, 33, 44, 15, 26});
+  auto gather = model("GatherElements", {"x", "j"}).Output("y");
+  CHECK(gather.Text().find("gather(%x, ") != std::string::npos);
+  CheckClose(Run(gather, {x, {2, -3}, {}}), {5, 6, 1, 2});
+}
+
 TEST_CASE("NonMaxSuppression: as many rows as could be taken; those that are not are -1") {
   const auto model = ModelBuilder(11)
                          .Input("boxes", {1, 3, 4})
