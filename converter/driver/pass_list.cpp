@@ -116,6 +116,8 @@ const std::vector<ListedPass>& ListOfPasses() {
       {kStore, kAlways, "fold-zero-points", FoldZeroPoints,
        "before anything is split, because parts share constants"},
       {kStore, kFusing, "scale-channels", ScaleChannels, "for the next one"},
+      {kStore, kFusing, "merge-equal-ops", MergeEqualOps,
+       "behind all that make one op of several, for which a second reader is in the way", kForTime},
       {kStore, kFusing, "fuse-elementwise", FuseElementwise,
        "what no other pass could make part of an op, or of a format"},
       {kStore, kAlways, "keep-states", KeepStates, "once outputs are tensors that ops make"},

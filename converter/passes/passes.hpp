@@ -163,6 +163,13 @@ namespace tenon::converter {
 // Numerics:   the same bits, where kernels do not fuse the product and the sum.
 [[nodiscard]] Status ScaleChannels(Graph& graph, PassContext& context);
 
+// Computes once what several ops compute of the same tensors in the same way, as exporters write
+// the handling of indices for each op that takes them.
+//
+// Requires:   ops of one output; constants are the same where they are stored once, or small.
+// Guarantees: no two such ops are left, but copies, and those whose results are both outputs.
+[[nodiscard]] Status MergeEqualOps(Graph& graph, PassContext& context);
+
 // Makes one op, elementwise, of unary and binary ops that follow each other, each the only reader
 // of the one before: one pass over memory instead of one for each. A binary op by itself becomes
 // one, too, where its operand is a short row along one axis.
