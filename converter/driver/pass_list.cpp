@@ -118,6 +118,8 @@ const std::vector<ListedPass>& ListOfPasses() {
       {kStore, kFusing, "scale-channels", ScaleChannels, "for the next one"},
       {kStore, kFusing, "merge-equal-ops", MergeEqualOps,
        "behind all that make one op of several, for which a second reader is in the way", kForTime},
+      {kStore, kFusing, "multiply-by-reciprocals", MultiplyByReciprocals,
+       "once no pass looks for quotients, and while their readers are ops of their own"},
       {kStore, kFusing, "fuse-elementwise", FuseElementwise,
        "what no other pass could make part of an op, or of a format"},
       {kStore, kAlways, "keep-states", KeepStates, "once outputs are tensors that ops make"},

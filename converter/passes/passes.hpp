@@ -170,6 +170,15 @@ namespace tenon::converter {
 // Guarantees: no two such ops are left, but copies, and those whose results are both outputs.
 [[nodiscard]] Status MergeEqualOps(Graph& graph, PassContext& context);
 
+// Multiplies by the reciprocals of constants instead of dividing by them, which takes several times
+// as long.
+//
+// Requires:   f32; normal numbers with normal reciprocals. Powers of two; others where only
+//             products with computed factors, squares, sums and softmax read the quotients.
+// Guarantees: the same bits for powers of two. Others may differ in their last bit, which floors,
+//             casts and comparisons would show.
+[[nodiscard]] Status MultiplyByReciprocals(Graph& graph, PassContext& context);
+
 // Makes one op, elementwise, of unary and binary ops that follow each other, each the only reader
 // of the one before: one pass over memory instead of one for each. A binary op by itself becomes
 // one, too, where its operand is a short row along one axis.
