@@ -120,6 +120,8 @@ const std::vector<ListedPass>& ListOfPasses() {
        "behind all that make one op of several, for which a second reader is in the way", kForTime},
       {kStore, kFusing, "multiply-by-reciprocals", MultiplyByReciprocals,
        "once no pass looks for quotients, and while their readers are ops of their own"},
+      {kStore, kFusing, "sum-squares", SumSquares,
+       "while squares are ops of their own, which quantized sums do not have"},
       {kStore, kFusing, "fuse-elementwise", FuseElementwise,
        "what no other pass could make part of an op, or of a format"},
       {kStore, kAlways, "keep-states", KeepStates, "once outputs are tensors that ops make"},

@@ -170,6 +170,13 @@ namespace tenon::converter {
 // Guarantees: no two such ops are left, but copies, and those whose results are both outputs.
 [[nodiscard]] Status MergeEqualOps(Graph& graph, PassContext& context);
 
+// Makes one op of the sum of squares along axes, x * x or x to the power of 2.
+//
+// Requires:   f32; nothing else reads the squares.
+// Guarantees: no such sum is left, unless its op had a better kernel (declined).
+// Numerics:   the same sums of the same squares.
+[[nodiscard]] Status SumSquares(Graph& graph, PassContext& context);
+
 // Multiplies by the reciprocals of constants instead of dividing by them, which takes several times
 // as long.
 //
