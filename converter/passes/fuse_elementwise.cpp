@@ -36,21 +36,30 @@ OpId StepBefore(const Graph& graph, const Op& op, size_t index) {
   return graph.OnlyConsumer(op.inputs[index]) != kNone ? producer : kNone;
 }
 
-/// Returns the op as a step, of the input that a step before makes if there is one; its value is
-/// kNone if no computed input has the shape of the result.
-Step StepOf(const Graph& graph, OpId id) {
-  const Op& op = graph.op(id);
+/// Returns which input of the op is the value that its step starts from, computed or constant, or
+/// the number of inputs if none of these has the shape of the result: that of a step before if
+/// there is one.
+size_t ValueOf(const Graph& graph, const Op& op, bool is_constant) {
   const Shape& shape = graph.tensor(op.outputs[0]).shape;
-  Step step;
-  step.op = id;
   size_t value = op.inputs.size();
   for (size_t i = op.inputs.size(); i-- > 0;) {
     const Tensor& input = graph.tensor(op.inputs[i]);
-    if (input.IsConstant() || input.shape != shape) continue;
+    if (input.IsConstant() != is_constant || input.shape != shape) continue;
     const bool is_better = value == op.inputs.size() || StepBefore(graph, op, i) != kNone ||
                            StepBefore(graph, op, value) == kNone;
     if (is_better) value = i;
   }
+  return value;
+}
+
+/// Returns the op as a step; its value is kNone if no input has the shape of the result. Weights
+/// times what a network computes may begin a chain.
+Step StepOf(const Graph& graph, OpId id) {
+  const Op& op = graph.op(id);
+  Step step;
+  step.op = id;
+  size_t value = ValueOf(graph, op, /*is_constant=*/false);
+  if (value == op.inputs.size()) value = ValueOf(graph, op, /*is_constant=*/true);
   if (value == op.inputs.size()) return step;
   step.value = op.inputs[value];
   if (op.inputs.size() < 2) return step;

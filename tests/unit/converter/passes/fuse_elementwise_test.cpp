@@ -73,6 +73,24 @@ TEST_CASE("FuseElementwise: a binary op by itself whose operand is a row along o
   CHECK_FALSE(IsFused("input %u: f32[1,8,4,1]\n%y = binary(%u, %s)\noutput %y\n"));
 }
 
+TEST_CASE("FuseElementwise: constants that something computed scales begin a chain") {
+  const std::string text = Fused(
+      "const %w: f32[1,8,32,32] = random(3)\n"
+      "input %g: f32[1,8,1,1]\n"
+      "%a = binary(%w, %g) {function=mul}\n"
+      "%y = binary(%a, %n) {function=div}\n"
+      "output %y\n");
+  CHECK(Has(text,
+            "%y: f32[1,8,32,32] = elementwise(%w, %g, %n) {operands=[1,2], "
+            "functions=[mul,div]"));
+  // What is computed and has the shape of the result is the value.
+  CHECK(Has(Fused("const %w: f32[1,8,32,32] = random(3)\n"
+                  "%a = binary(%w, %x) {function=sub}\n"
+                  "%y = binary(%a, %n) {function=div}\n"
+                  "output %y\n"),
+            "elementwise(%x, %w, %n) {operands=[-1,2], functions=[sub,div]"));
+}
+
 TEST_CASE("FuseElementwise: a scale, a shift and a function become one op") {
   const std::string text = Fused(
       "%a = binary(%x, %s) {function=mul}\n"
