@@ -25,6 +25,13 @@ struct TileRows {
   int64_t stride;
 };
 
+/// Rows of an operand that were copied for one tile and serve others, whose rows are the same.
+struct HeldRows {
+  int input = 0;  ///< whose rows they are; 0: of none
+  int rows = 0;
+  float values[kTileFloats + kBlockPiece];
+};
+
 /// `kOperands`: y, x, and the operands; loops over few are set up faster.
 template <int kOperands>
 class Elementwise {
@@ -63,7 +70,8 @@ class Elementwise {
     int tiles = row_tiles_ * column_tiles_;
     for (int k = 0; k + 2 < nest_.rank; ++k) tiles *= nest_.dims[k];
     ParallelFor(elements < kSmallElements ? nullptr : parallel, tiles, [&](int begin, int end) {
-      for (int tile = begin; tile < end; ++tile) RunTile(tile);
+      HeldRows held;
+      for (int tile = begin; tile < end; ++tile) RunTile(tile, held);
     });
   }
 
@@ -93,6 +101,7 @@ class Elementwise {
 
   void RunBlock(int index) const {
     const ElementBlock<kOperands> block = blocks_.At(index);
+    HeldRows held;  // of blocks, which are one row, none is
     alignas(64) float stage[kTileFloats + kBlockPiece];
     alignas(64) float operand[kTileFloats + kBlockPiece];
     TileRows values = BlockOf(0, block, stage);
@@ -106,7 +115,7 @@ class Elementwise {
       float* const to = is_direct && step + 1 == attributes_.steps ? y : stage;
       const int input = attributes_.InputOf(step);
       const TileRows other = input == 0 ? TileRows{} : BlockOf(input, block, operand);
-      RunStep(step, other, values, {to, block.elements, 1}, to, 1, block.elements);
+      RunStep(step, other, values, {to, block.elements, 1}, to, 1, block.elements, held);
       values = {to, block.elements, 1};
     }
     if (!is_direct) blocks_.Scatter(block, stage, y);
@@ -153,7 +162,18 @@ class Elementwise {
             nest_.RowStride(operand)};
   }
 
-  void RunTile(int tile) const {
+  /// Returns true for an operand whose rows are the same in every tile.
+  [[nodiscard]] bool IsSameInTiles(int input) const {
+    const int operand = 1 + input;
+    if (column_tiles_ != 1) return false;
+    if (row_tiles_ != 1 && Step(operand) != 0) return false;
+    for (int k = 0; k + 2 < nest_.rank; ++k) {
+      if (nest_.strides[operand][k] != 0) return false;
+    }
+    return true;
+  }
+
+  void RunTile(int tile, HeldRows& held) const {
     const int first_column = tile == 0 ? 0 : tile % column_tiles_ * tile_columns_;
     const int first_row = tile == 0 ? 0 : tile / column_tiles_ % row_tiles_ * tile_rows_;
     const int columns =
@@ -173,7 +193,7 @@ class Elementwise {
       const int64_t to_step = is_last ? Step(0) : columns;
       const int input = attributes_.InputOf(step);
       const TileRows other = input == 0 ? TileRows{} : RowsOf(tile, input);
-      RunStep(step, other, values, {to, to_step, 1}, to, rows, columns);
+      RunStep(step, other, values, {to, to_step, 1}, to, rows, columns, held);
       values = {to, to_step, 1};
     }
     if (!is_direct) Scatter(stage, y, rows, columns);
@@ -182,7 +202,7 @@ class Elementwise {
   /// Computes one step of a tile; `other` are the rows of its operand, if it has one, and `result`
   /// describes those at `to`.
   void RunStep(int step, const TileRows& other, const TileRows& values, const TileRows& result,
-               float* to, int rows, int columns) const {
+               float* to, int rows, int columns, HeldRows& held) const {
     const Activation activation = attributes_.ActivationOf(step);
     if (attributes_.InputOf(step) == 0 && values.step == columns && result.step == columns) {
       columns *= rows;
@@ -198,7 +218,7 @@ class Elementwise {
     const bool is_clamp = TakeClamp(activation, call);
     const int input = attributes_.InputOf(step);
     if (input != 0) {
-      Join(step, values, other, call);
+      Join(step, values, other, call, held);
       if (is_clamp) return;
       if (HasVectorForm(activation.function)) {
         VectorFunction(activation, result, result, to, rows, columns);
@@ -245,7 +265,8 @@ class Elementwise {
     return portable::FindPowerRow(exponent) != nullptr ? exponent : 0.0F;
   }
 
-  void Join(int step, const TileRows& values, TileRows other, JoinCall& call) const {
+  void Join(int step, const TileRows& values, TileRows other, JoinCall& call,
+            HeldRows& held) const {
     BinaryFunction function = attributes_.functions[step];
     if (const float exponent = ExponentOf(step); exponent != 0.0F) {
       other = values;
@@ -258,14 +279,14 @@ class Elementwise {
     const bool is_dense = values.step == call.count && call.z_step == call.count;
     const bool is_short = call.rows > 1 && call.count < kShortColumns && is_dense;
     bool repeats = is_vector && other.stride == 0 && call.count > 1;
-    if (is_short && other.step == 0 && other.stride == 1) {
-      other = Repeated(other.at, call.rows, call.count, gathered);
-    } else if (call.count > 1 && other.stride != 1 && (!repeats || (is_short && other.step != 0))) {
-      other = Gathered(other, call.rows, call.count, gathered);
+    const bool is_row = is_short && other.step == 0 && other.stride == 1;
+    const bool is_strided =
+        call.count > 1 && other.stride != 1 && (!repeats || (is_short && other.step != 0));
+    const bool is_apart =
+        is_short && !repeats && call.count < kFewStridedColumns && other.step != call.count;
+    if (is_row || is_strided || is_apart) {
+      other = Copied(step, other, call, gathered, held);
       repeats = false;
-    } else if (is_short && !repeats && call.count < kFewStridedColumns &&
-               other.step != call.count) {
-      other = Gathered(other, call.rows, call.count, gathered);
     }
     // One value for each row is no row, however far apart these values lie.
     if (is_dense && other.step == (repeats ? 0 : call.count)) {
@@ -316,6 +337,22 @@ class Elementwise {
       portable::UnaryRow(activation.function, activation.a, activation.b,
                          values.at + row * values.step, to + row * result.step, columns);
     }
+  }
+
+  /// Copies the rows of a step's operand to `gathered`, or finds them held.
+  TileRows Copied(int step, const TileRows& other, const JoinCall& call, float* gathered,
+                  HeldRows& held) const {
+    const int input = attributes_.InputOf(step);
+    if (held.input == input && held.rows >= call.rows) return {held.values, call.count, 1};
+    float* to = gathered;
+    if (call.rows > 1 && (held.input == 0 || held.input == input) && IsSameInTiles(input)) {
+      held.input = input;
+      held.rows = call.rows;
+      to = held.values;
+    }
+    const bool is_row = other.step == 0 && other.stride == 1;
+    return is_row ? Repeated(other.at, call.rows, call.count, to)
+                  : Gathered(other, call.rows, call.count, to);
   }
 
   /// Copies one row to as many rows.

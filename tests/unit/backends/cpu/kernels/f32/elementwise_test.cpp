@@ -94,6 +94,35 @@ TEST_CASE("Vector elementwise: the vector unary's bits of the functions that hav
   });
 }
 
+TEST_CASE("Vector elementwise: short rows of operands that all tiles read, in any order of steps") {
+  ForEachInstructionSet([] {
+    Generator random(4);
+    for (const std::vector<int32_t>& dims : std::vector<std::vector<int32_t>>{
+             {1, 40, 64, 9}, {1, 33, 120, 17}, {2, 3, 901, 5}, {1, 1, 2500, 7}, {1, 64, 16, 11}}) {
+      const std::vector<std::vector<int32_t>> shapes = {
+          {dims[2], 1}, {dims[3]}, {dims[1], 1, 1}, {dims[1], 1, dims[3]}, {1}, dims};
+      for (size_t first = 0; first < shapes.size(); ++first) {
+        for (size_t second = 0; second < shapes.size(); ++second) {
+          ElementwiseAttributes attributes;
+          attributes.steps = 3;
+          attributes.operands[0] = attributes.operands[2] = 1;
+          attributes.operands[1] = -2;
+          attributes.functions[0] = BinaryFunction::kMul;
+          attributes.functions[1] = BinaryFunction::kSub;
+          const Operands operands = {Random(dims, Layout::kRowMajor, random),
+                                     {Random(shapes[first], Layout::kRowMajor, random),
+                                      Random(shapes[second], Layout::kRowMajor, random)}};
+          const std::vector<float> expected =
+              ByPieces(attributes, operands.x, operands.others, PortableUnary(), PortableBinary());
+          for (const int threads : {1, 3}) {
+            CHECK(RunSteps(attributes, operands, Layout::kRowMajor, threads) == expected);
+          }
+        }
+      }
+    }
+  });
+}
+
 TEST_CASE("Vector elementwise: large images, rows longer than a tile, and several threads") {
   ForEachInstructionSet([] {
     Generator random(3);
