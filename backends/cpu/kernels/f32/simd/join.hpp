@@ -34,19 +34,27 @@ struct RowOperand {
 
 template <BinaryFunction kFunction, bool kXRepeats, bool kYRepeats>
 static void JoinRows(const JoinCall& call) {
-  const Bounds<kLanes> bounds(call.low, call.high);
+  const JoinCall here = call;  // what is stored may be anything, `call` too
+  const Bounds<kLanes> bounds(here.low, here.high);
   const Lanes<kLanes, false> whole = {kLanes};
-  for (int64_t row = 0; row < call.rows; ++row) {
-    const RowOperand<kXRepeats> x(call.x + row * call.x_step);
-    const RowOperand<kYRepeats> y(call.y + row * call.y_step);
-    float* z = call.z + row * call.z_step;
-    int i = 0;
-    for (; i + kLanes <= call.count; i += kLanes) {
+  const int count = here.count;
+  const int done = count / kLanes * kLanes;
+  const Lanes<kLanes, true> rest = {count - done};
+  const float* x_row = here.x;
+  const float* y_row = here.y;
+  float* z = here.z;
+  for (int64_t left = here.rows; left > 0; --left) {
+    const RowOperand<kXRepeats> x(x_row);
+    const RowOperand<kYRepeats> y(y_row);
+    for (int i = 0; i < done; i += kLanes) {
       Store<kLanes>(z + i, bounds.Clamp(Joined<kFunction>(x.Get(whole, i), y.Get(whole, i))));
     }
-    if (i == call.count) continue;
-    const Lanes<kLanes, true> rest = {call.count - i};
-    rest.Put(z + i, bounds.Clamp(Joined<kFunction>(x.Get(rest, i), y.Get(rest, i))));
+    if (done < count) {
+      rest.Put(z + done, bounds.Clamp(Joined<kFunction>(x.Get(rest, done), y.Get(rest, done))));
+    }
+    x_row += here.x_step;
+    y_row += here.y_step;
+    z += here.z_step;
   }
 }
 
