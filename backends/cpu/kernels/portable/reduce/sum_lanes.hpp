@@ -73,21 +73,25 @@ template <typename Term, typename T>
   }
 }
 
+/// Sums a run of one lane of fewer than two blocks.
+template <typename Term, typename T>
+[[gnu::always_inline]] inline double SumOfShortRun(const T* x, ptrdiff_t step, int count, T shift) {
+  double sum = 0;
+  int i = 0;
+  if (count >= kSumBlock) {
+    sum += SumOfBlock<Term>(x, step, shift);
+    i = kSumBlock;
+  }
+  for (; i < count; ++i) sum += Term::Of(x[i * step], shift);
+  return sum;
+}
+
 /// Sums a run of one lane, `stride` apart unless kNeighbours: eight sums side by side, which fit
-/// into vectors where the elements are neighbours, and need not wait for each other.
+/// into vectors where the elements are neighbours, and need not wait for each other. It has two
+/// blocks and more.
 template <typename Term, bool kNeighbours, typename T>
 [[gnu::noinline]] double SumOfRun(const T* x, ptrdiff_t stride, int count, T shift) {
   const ptrdiff_t step = kNeighbours ? 1 : stride;
-  if (count < 2 * kSumBlock) {
-    double sum = 0;
-    int i = 0;
-    if (count >= kSumBlock) {
-      sum += SumOfBlock<Term>(x, step, shift);
-      i = kSumBlock;
-    }
-    for (; i < count; ++i) sum += Term::Of(x[i * step], shift);
-    return sum;
-  }
   double sides[kSumBlock] = {};
   int i = 0;
   for (; i + kSumBlock * kSumBlock <= count; i += kSumBlock * kSumBlock) {
@@ -107,14 +111,15 @@ template <typename Term, bool kNeighbours, typename T>
   return sum;
 }
 
-/// Adds runs of fewer than kSumBlock elements, for which a call each would take longer than the
-/// sum.
+/// Adds short runs, for which a call each would take longer than the sum.
 template <typename Term, typename T>
-void AddShortRuns(const ReducePlan& plan, const T* x, int lanes, const T* shifts, double* sums) {
-  for (int lane = 0; lane < lanes; ++lane, x += plan.lane_x) {
-    double sum = 0;
-    for (int i = 0; i < plan.run_dim; ++i) sum += Term::Of(x[i * plan.run_x], shifts[lane]);
-    sums[lane] += sum;
+[[gnu::noinline]] void AddShortRuns(const ReducePlan& plan, const T* x, int lanes, const T* shifts,
+                                    double* sums) {
+  const ptrdiff_t step = plan.run_x;
+  const ptrdiff_t next = plan.lane_x;
+  const int count = plan.run_dim;
+  for (int lane = 0; lane < lanes; ++lane, x += next) {
+    sums[lane] += SumOfShortRun<Term>(x, step, count, shifts[lane]);
   }
 }
 
@@ -125,7 +130,8 @@ void SumLanes(const ReducePlan& plan, const T* x, int lanes, const T* shifts, do
   const bool is_whole = plan.lane_x == 1 && lanes == kReduceLanes;
   ForEachRun(plan, [&](ptrdiff_t offset) {
     if (is_whole) return AddRunsOfLanes<Term>(plan, x + offset, shifts, sums);
-    if (plan.run_dim < kSumBlock) return AddShortRuns<Term>(plan, x + offset, lanes, shifts, sums);
+    if (plan.run_dim < 2 * kSumBlock)
+      return AddShortRuns<Term>(plan, x + offset, lanes, shifts, sums);
     for (int lane = 0; lane < lanes; ++lane) {
       const T* run = x + offset + lane * plan.lane_x;
       sums[lane] += plan.run_x == 1
