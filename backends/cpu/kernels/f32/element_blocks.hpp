@@ -147,13 +147,16 @@ class ElementBlocks {
   }
 
   /// Fills a row with what its first `done` elements are. What was just stored is not read again at
-  /// once, for which a core waits until it has left for the cache.
+  /// once, for which a core waits until it has left for the cache, but in longer and longer parts.
   static void Repeat(float* row, int done, int all) {
+    constexpr int kLong = 64;
     if (done <= kBlockPiece) {
       float values[kBlockPiece];
       std::memcpy(values, row, sizeof values);
-      for (int at = done; at < all; at += done) std::memcpy(row + at, values, sizeof values);
-      return;
+      const int step = done;
+      for (; done < all && done < kLong; done += step) {
+        std::memcpy(row + done, values, sizeof values);
+      }
     }
     while (done < all) {
       const int more = done < all - done ? done : all - done;
