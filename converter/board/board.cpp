@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
@@ -476,9 +474,8 @@ Result<Board> LoadBoard(const std::string& name_or_path) {
     return UsageError("no board '{}': {}give one of {}, or the path of a board file", name_or_path,
                       DidYouMean(name_or_path, BoardNames()), names);
   }
-  std::ifstream file(name_or_path, std::ios::binary);
-  if (!file) return UsageError("{}: cannot be read", name_or_path);
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  std::string text;
+  if (const auto reason = ReadToEnd(name_or_path, text)) return UsageError("{}", *reason);
   return ParseBoard(text, name_or_path);
 }
 

@@ -1,7 +1,5 @@
 // Reads and writes profiles as files.
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -262,10 +260,8 @@ Result<Profile> ParseProfile(std::string_view json, const std::string& file_name
 }
 
 Result<Profile> LoadProfile(const std::string& path) {
-  if (const auto reason = WhyUnreadable(path)) return InputError("{}", *reason);
-  std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file || file.bad()) return InputError("{}: cannot be read", path);
+  std::string text;
+  if (const auto reason = ReadToEnd(path, text)) return InputError("{}", *reason);
   return ParseProfile(text, path);
 }
 

@@ -4,17 +4,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
+#include <string>
 #include <string_view>
 #include <vector>
 
 namespace tenon::tool {
 
-/// Throws Failure (kInputRefused) for what is no regular file, a pipe that would wait among them.
-[[nodiscard]] std::ifstream OpenToRead(const std::filesystem::path& path);
-
-/// The file's bytes; throws Failure (kInputRefused) if it cannot be read.
+/// The file's bytes; throws Failure (kInputRefused) if it cannot be read, is no regular file, or
+/// reading it would wait.
 [[nodiscard]] std::vector<uint8_t> ReadFile(const std::filesystem::path& path);
+/// The same, as text.
+[[nodiscard]] std::string ReadText(const std::filesystem::path& path);
 /// The same, for what is not numbers yet.
 [[nodiscard]] std::vector<std::byte> ReadBytes(const std::filesystem::path& path);
 

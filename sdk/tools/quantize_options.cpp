@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <sstream>
 
 #include "sdk/tools/files.hpp"
 #include "sdk/tools/npy.hpp"
@@ -17,7 +17,7 @@ constexpr const char* kGroup = "Quantization";
 constexpr const char* kLabels = "labels";
 
 ConvertRequest::Constant ReadLabelLines(const std::filesystem::path& path) {
-  std::ifstream file = OpenToRead(path);
+  std::istringstream file(ReadText(path));
   std::vector<int64_t> labels;
   std::string line;
   while (std::getline(file, line)) {

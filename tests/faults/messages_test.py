@@ -102,6 +102,20 @@ class Messages(cli_test.CliTest):
                                 ("pipe", "'pipe' is not a regular file")]:
                 self.assertIn(words, self.refuses_file(command, name), command)
 
+    def test_files_that_say_they_are_empty_and_wait_or_have_no_end_are_refused(self):
+        self.convert()
+        calls = [(3, "convert", "{}", "-o", "p.tenon", *BOARD), (3, "inspect", "{}"), (3, "check", "{}"), (3, "place", "{}"),
+                 (3, "run", "ok.tenon", "--input", "x={}"), (3, "diff", "ok.tenon", "{}"),
+                 (2, "convert", "ok.onnx", "-o", "p.tenon", "--board", "{}"),
+                 (3, "convert", "ok.onnx", "-o", "p.tenon", *BOARD, "--profile", "{}")]
+        files = [("/proc/self/pagemap", "is longer than it says|the file is empty|not a plan")]
+        if os.access("/proc/kmsg", os.R_OK):
+            files.append(("/proc/kmsg", "reading it would wait|the file is empty"))
+        for status, *call in calls:
+            for name, words in files:
+                text = self.fails(status, *[part.format(name) for part in call])
+                self.assertRegex(text, f"{name}: ({words})", call)
+
     def refuses_file(self, call, name):
         return self.fails(3, *[part.format(name) for part in call])
 

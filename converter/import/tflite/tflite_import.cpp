@@ -41,9 +41,11 @@ Result<Graph> ImportTflite(const std::filesystem::path& path, const ImportOption
 }
 
 bool LooksLikeTflite(const std::filesystem::path& path) {
-  if (WhyUnreadable(path)) return false;
-  std::ifstream stream(path, std::ios::binary);
   std::array<char, 8> start{};
+  std::error_code error;
+  // Reading what says that it is shorter might wait: /proc has such files.
+  if (WhyUnreadable(path) || std::filesystem::file_size(path, error) < start.size()) return false;
+  std::ifstream stream(path, std::ios::binary);
   if (!stream.read(start.data(), start.size())) return false;
   return std::string_view(start.data() + 4, 4) == "TFL3";
 }
