@@ -161,8 +161,11 @@ void Report(const ReportOptions& options) {
   if (!options.trace.empty()) {
     const std::vector<TraceEvent> events = PredictedEvents(plan);
     if (events.empty()) {
-      Fail(kNo, "{}: the plan records no predicted times: convert without --decisions=off",
-           options.plan);
+      Fail(
+          kInputRefused,
+          "{}: the plan records no predicted times: it was made for firmware, by an older version, "
+          "or with --decisions=off; a page without them can be written",
+          options.plan);
     }
     trace = TraceJson(events, "tenon, predicted");
     files.push_back({options.trace, trace});

@@ -122,6 +122,15 @@ class Report(See):
         total = sum(e["dur"] for e in predicted if e["ph"] == "X")
         self.assertLessEqual(total, 1e3 * self.plan["decisions"]["predicted"]["latency_ms"] * 1.001)
 
+    def test_a_plan_without_decisions_has_a_page_and_no_predicted_trace(self):
+        self.convert("net.onnx", "bare.tenon", "--decisions", "off")
+        for outputs in [["--trace", "p.json"], ["--trace", "p.json", "-o", "page.html"]]:
+            text = self.fails(3, "report", "bare.tenon", *outputs)
+            self.assertIn("records no predicted times: it was made for firmware, by an older version, or with --decisions=off", text)
+        self.done("report", "bare.tenon", "-o", "page.html")
+        data = json.loads(re.search(r'id="data">(.*?)</script>', (self.folder / "page.html").read_text(), re.S).group(1))
+        self.assertEqual([len(data["ops"]), data["predicted"], data["figures"]], [len(self.plan["ops"]), [], None])
+
     def page(self, *options):
         self.done("report", "net.tenon", "-o", "page.html", *options)
         return (self.folder / "page.html").read_text()
