@@ -273,8 +273,9 @@ class WhatIsLeft(cli_test.CliTest):
         self.assertRegex(text, r"the model needs 3\d{6} bytes of 'flash', 2097152 are available")
         self.assertIn("with everything split was not looked for", text)
         self.assertRegex(text, r"with --weights=int8 the model needs \d+ bytes of 'sram'")
-        self.assertNotIn("--input-format", text)  # the constants stay as they are
-        self.assertNotIn("--shape", text)
+        # The constants stay as they are. A busy machine may not have come to try these.
+        self.assertNotIn("with --input-format", text)
+        self.assertNotIn("with --shape", text)
 
     def test_a_model_of_bytes_is_not_told_to_become_one(self):
         text = self.refused(byte_layer(), "--memory-limit", "sram=0", "--memory-limit", "dtcm=0", "--time-limit", "0.000001")
