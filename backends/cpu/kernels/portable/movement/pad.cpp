@@ -122,7 +122,7 @@ void PadRow(const PadDimension& dim, PadMode mode, char* to, const char* from, T
 /// elements: where these come from is found once.
 class PadPattern {
  public:
-  explicit PadPattern(const PadPlan& plan) : outer_(plan.rank) {
+  PadPattern(const PadPlan& plan, int element_bytes) : outer_(plan.rank) {
     constexpr int32_t kShortRow = 16;
     constexpr int64_t kMany = 16;  // pieces, for which this is worth it
     if (plan.dims[plan.rank - 1].size > kShortRow) return;
@@ -133,14 +133,17 @@ class PadPattern {
     int64_t pieces = 1;
     for (int k = 0; k < outer_; ++k) pieces *= plan.dims[k].size;
     for (int i = 0; i < count && pieces >= kMany; ++i) Add(plan, i);
+    FindRuns(plan, element_bytes);
   }
 
   [[nodiscard]] int size() const { return copied_ + constants_; }
   /// How many dimensions are outside.
   [[nodiscard]] int outer() const { return outer_; }
 
+  /// `end` is where x ends.
   template <typename T>
-  void Run(char* to, const char* from, T value) const {
+  void Run(char* to, const char* from, T value, const char* end) const {
+    if (runs_ > 0 && from != nullptr && end - from >= read_) return RunWide<T>(to, from, value);
     using Word [[gnu::may_alias]] = T;
     const auto at = [&](ptrdiff_t offset) -> Word& {
       return *reinterpret_cast<Word*>(to + offset);
@@ -159,6 +162,39 @@ class PadPattern {
 
  private:
   static constexpr int kMost = 64;
+  static constexpr int kWide = 16;  // bytes of a register
+
+  /// Copies runs of a register or less whole: what lies behind them is stored after them.
+  template <typename T>
+  void RunWide(char* to, const char* from, T value) const {
+    using Word [[gnu::may_alias]] = T;
+    const int runs = runs_;
+    const int constants = constants_;
+    for (int i = 0; i < runs; ++i) std::memcpy(to + run_to_[i], from + run_from_[i], kWide);
+    for (int i = 0; i < constants; ++i) *reinterpret_cast<Word*>(to + constant_to_[i]) = value;
+  }
+
+  /// Finds elements that lie next to each other on both sides, where a piece of y has no gaps.
+  void FindRuns(const PadPlan& plan, int element_bytes) {
+    ptrdiff_t piece = element_bytes;
+    for (int k = plan.rank - 1; k >= outer_; --k) {
+      if (plan.dims[k].to_stride != piece) return;
+      piece *= plan.dims[k].size;
+    }
+    int runs = 0;
+    ptrdiff_t bytes = 0;
+    for (int i = 0; i < copied_; ++i, bytes += element_bytes) {
+      const bool goes_on = i > 0 && to_[i] == run_to_[runs - 1] + bytes &&
+                           from_[i] == run_from_[runs - 1] + bytes && bytes < kWide;
+      if (goes_on) continue;
+      if (to_[i] + kWide > piece || from_[i] < 0) return;
+      run_to_[runs] = to_[i];
+      run_from_[runs++] = from_[i];
+      read_ = std::max(read_, from_[i] + kWide);
+      bytes = 0;
+    }
+    if (2 * runs <= copied_) runs_ = runs;
+  }
 
   void Add(const PadPlan& plan, int element) {
     ptrdiff_t to = 0;
@@ -187,6 +223,10 @@ class PadPattern {
   ptrdiff_t to_[kMost];
   ptrdiff_t from_[kMost];
   ptrdiff_t constant_to_[kMost];
+  int runs_ = 0;
+  ptrdiff_t read_ = 0;  ///< bytes from where a piece begins in x to where its last run is read
+  ptrdiff_t run_to_[kMost];
+  ptrdiff_t run_from_[kMost];
 };
 
 /// Where x begins for the position `index` in the `outer` outermost dimensions of y, or null where
@@ -226,10 +266,14 @@ void ForEachPiece(const PadPlan& plan, int outer, int64_t size, char* y, const c
 template <typename T>
 void PadAll(const PadPlan& plan, char* y, const char* x, T value, const ParallelRunner* parallel) {
   if constexpr (kHasWorkers) {  // firmware's images do without
-    const PadPattern pattern(plan);
+    const PadPattern pattern(plan, sizeof(T));
     if (pattern.size() > 0) {
-      return ForEachPiece(plan, pattern.outer(), pattern.size(), y, x, parallel,
-                          [&](char* to, const char* from) { pattern.Run<T>(to, from, value); });
+      auto bytes = static_cast<ptrdiff_t>(sizeof(T));
+      for (int k = 0; k < plan.rank; ++k) bytes += plan.dims[k].last * plan.dims[k].from_stride;
+      const char* const end = x == nullptr ? nullptr : x + bytes;
+      return ForEachPiece(
+          plan, pattern.outer(), pattern.size(), y, x, parallel,
+          [&](char* to, const char* from) { pattern.Run<T>(to, from, value, end); });
     }
   }
   const PadDimension& row = plan.dims[plan.rank - 1];
