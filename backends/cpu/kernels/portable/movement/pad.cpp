@@ -243,28 +243,32 @@ const char* SourceRow(const PadPlan& plan, int outer, const char* x, const int32
 /// Calls `body(to, from)` for every position in the `outer` outermost dimensions of y, of which
 /// each has `size` elements; `from` is null where all of these are the constant.
 template <typename Body>
-void ForEachPiece(const PadPlan& plan, int outer, int64_t size, char* y, const char* x,
+void ForEachPiece(const PadPlan& plan, int outer, int64_t size, char* y, char* x,
                   const ParallelRunner* parallel, const Body& body) {
-  LoopNest<1> nest;
+  LoopNest<2> nest;
   nest.rank = outer;
+  bool is_padded = false;  // in one of the outer dimensions
   for (int k = 0; k < outer; ++k) {
     nest.dims[k] = plan.dims[k].size;
     nest.strides[0][k] = plan.dims[k].to_stride;
+    is_padded = is_padded || plan.dims[k].begin != 0 || plan.dims[k].IsPadded();
   }
+  const bool goes_along = !is_padded && x != nullptr;
+  for (int k = 0; k < outer && goes_along; ++k) nest.strides[1][k] = plan.dims[k].from_stride;
   const int64_t pieces = nest.Elements();
   ParallelFor(pieces * size >= kParallelElements ? parallel : nullptr, static_cast<int>(pieces),
               [&](int begin, int end) {
-                Odometer<1> odometer(nest, outer, {{y}}, begin);
+                Odometer<2> odometer(nest, outer, {{y, x}}, begin);
                 for (int i = begin; i < end; ++i, odometer.Next()) {
-                  const char* from =
-                      x == nullptr ? nullptr : SourceRow(plan, outer, x, odometer.index());
+                  const char* from = odometer.cursor().at[1];
+                  if (is_padded && x != nullptr) from = SourceRow(plan, outer, x, odometer.index());
                   body(odometer.cursor().at[0], from);
                 }
               });
 }
 
 template <typename T>
-void PadAll(const PadPlan& plan, char* y, const char* x, T value, const ParallelRunner* parallel) {
+void PadAll(const PadPlan& plan, char* y, char* x, T value, const ParallelRunner* parallel) {
   if constexpr (kHasWorkers) {  // firmware's images do without
     const PadPattern pattern(plan, sizeof(T));
     if (pattern.size() > 0) {
@@ -317,7 +321,7 @@ Status PadRun(const KernelCall& call) {
     plan.dims[0] = {1, 0, 0, 0, 0, 0};
   }
   const uint64_t bits = ElementBits(attributes.value, y.dtype);
-  const char* from = x.Elements() == 0 ? nullptr : x.As<char>();
+  char* from = x.Elements() == 0 ? nullptr : x.As<char>();
   WithWord(DTypeBytes(y.dtype), [&](auto word) {
     PadAll(plan, y.As<char>(), from, static_cast<decltype(word)>(bits), call.parallel);
   });
