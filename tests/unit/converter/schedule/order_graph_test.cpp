@@ -181,8 +181,9 @@ TEST_CASE("WithElidedOps: executed ops keep the order given") {
 constexpr std::string_view kTwoHills = R"(graph hills
 input %x: f32[1,64]
 const %k: f32[16,1] = random(1)
+const %l: f32[16,1] = random(2)
 %a1 = binary(%x, %k)
-%b1 = binary(%x, %k)
+%b1 = binary(%x, %l)
 %a2 = reduce(%a1) {function=max, axes_mask=2}
 %b2 = reduce(%b1) {function=max, axes_mask=2}
 %y = binary(%a2, %b2)
