@@ -191,17 +191,12 @@ constexpr float kInfiniteExp = 89.0F;
   return x < Floats{} ? slope * (s * q + (s - 1.0F)) : x;
 }
 
-/// The logarithm of portable/math.hpp.
-[[gnu::always_inline]] static inline Floats Log(Floats x) {
-  constexpr float kLeast = 1.17549435e-38F;  // that is normal
-  constexpr float kMost = 3.40282347e38F;
-  constexpr float kInfinity = __builtin_inff();
+/// Returns log of x / 2^`shift` of a normal number, by the polynomial of portable/math.hpp.
+[[gnu::always_inline]] static inline Floats LogOfNormal(Floats x, Integers shift) {
   constexpr int32_t kSqrtHalf = 0x3F3504F3;
   using Words = uint32_t __attribute__((vector_size(kLanes * 4)));
-  const Integers is_subnormal = x < Floats{} + kLeast;
-  const Floats scaled = is_subnormal != 0 ? x * 8388608.0F : x;  // 2^23
-  const Words bits = reinterpret_cast<Words>(scaled) - uint32_t{kSqrtHalf};
-  const Integers exponent = (reinterpret_cast<Integers>(bits) >> 23) - (is_subnormal & 23);
+  const Words bits = reinterpret_cast<Words>(x) - uint32_t{kSqrtHalf};
+  const Integers exponent = (reinterpret_cast<Integers>(bits) >> 23) - shift;
   const Floats f =
       reinterpret_cast<Floats>(reinterpret_cast<Integers>(bits & 0x7FFFFFU) + kSqrtHalf) - 1.0F;
   const Floats e = __builtin_convertvector(exponent, Floats);
@@ -215,7 +210,17 @@ constexpr float kInfiniteExp = 89.0F;
   p = p * f + 3.333331347e-1F;
   const Floats square = f * f;
   const Floats low = (f * square * p - e * 2.12194440e-4F) - 0.5F * square;
-  Floats result = (low + f) + e * 0.693359375F;
+  return (low + f) + e * 0.693359375F;
+}
+
+/// The logarithm of portable/math.hpp.
+[[gnu::always_inline]] static inline Floats Log(Floats x) {
+  constexpr float kLeast = 1.17549435e-38F;  // that is normal
+  constexpr float kMost = 3.40282347e38F;
+  constexpr float kInfinity = __builtin_inff();
+  const Integers is_subnormal = x < Floats{} + kLeast;
+  const Floats scaled = is_subnormal != 0 ? x * 8388608.0F : x;  // 2^23
+  Floats result = LogOfNormal(scaled, is_subnormal & 23);
   result = x > Floats{} + kMost ? x : result;
   result = x == Floats{} ? Floats{} - kInfinity : result;
   return x >= Floats{} ? result : Floats{} + __builtin_nanf("");

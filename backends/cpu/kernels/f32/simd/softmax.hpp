@@ -17,24 +17,9 @@ constexpr float kLowest = -__builtin_inff();
   return x < lowest ? zeros : result;
 }
 
-/// Returns log of a normal number of at least 1, or of NaN, by the polynomial of portable/math.hpp.
+/// Returns log of a normal number of at least 1, or of NaN.
 [[gnu::always_inline]] static inline Floats LogOfSum(Floats x) {
-  constexpr int32_t kSqrtHalf = 0x3F3504F3;
-  const Integers bits = reinterpret_cast<Integers>(x) - kSqrtHalf;
-  const Integers exponent = bits >> 23;
-  const Floats f = reinterpret_cast<Floats>((bits & 0x7FFFFF) + kSqrtHalf) - 1.0F;
-  const Floats e = __builtin_convertvector(exponent, Floats);
-  Floats p = f * 6.746699661e-2F - 1.167560145e-1F;
-  p = p * f + 1.188810393e-1F;
-  p = p * f - 1.240559444e-1F;
-  p = p * f + 1.421956271e-1F;
-  p = p * f - 1.666799635e-1F;
-  p = p * f + 2.000211775e-1F;
-  p = p * f - 2.500000894e-1F;
-  p = p * f + 3.333331347e-1F;
-  const Floats square = f * f;
-  const Floats low = (f * square * p - e * 2.12194440e-4F) - 0.5F * square;
-  return x != x ? x : (low + f) + e * 0.693359375F;
+  return x != x ? x : LogOfNormal(x, Integers{});
 }
 
 /// Returns the larger of both. It ignores a NaN in `values`, since the sum will show it.
