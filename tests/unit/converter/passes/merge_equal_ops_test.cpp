@@ -61,6 +61,17 @@ TEST_CASE("MergeEqualOps: other operands, attributes, constants and types stay")
             sum));
 }
 
+TEST_CASE("MergeEqualOps: one tensor in two shapes, or as two types, stays two") {
+  CHECK(
+      Stays("%a = reshape(%x) {dims=[3,2]}\n%b = reshape(%x) {dims=[6,1]}\n"
+            "%c = reshape(%a) {dims=[6]}\n%d = reshape(%b) {dims=[6]}\n"
+            "%y = binary(%c, %d)\noutput %y\n"));
+  CHECK(
+      Stays("%a = cast(%x) {to=f16}\n%b = cast(%x) {to=i32}\n"
+            "%c = cast(%a) {to=f32}\n%d = cast(%b) {to=f32}\n"
+            "%y = binary(%c, %d)\noutput %y\n"));
+}
+
 TEST_CASE("MergeEqualOps: two outputs stay tensors of their own") {
   CHECK(
       Stays("%a = unary(%x) {function=exp}\n%b = unary(%x) {function=exp}\n"
