@@ -43,12 +43,12 @@ template <typename Bytes>
                                                    Bytes& content) {
   constexpr size_t kMostUnsaid = size_t{64} << 20;
   if (auto reason = WhyUnreadable(path)) return reason;
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0) return path.string() + ": cannot be read: " + std::strerror(errno);
   std::error_code error;
   const std::uintmax_t said = std::filesystem::file_size(path, error);
   const size_t most = std::max(error ? 0 : static_cast<size_t>(said), kMostUnsaid);
-  if (!error) content.reserve(static_cast<size_t>(said));
+  if (!error) content.reserve(static_cast<size_t>(said));  // which may throw: no file is open yet
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) return path.string() + ": cannot be read: " + std::strerror(errno);
   std::array<char, size_t{1} << 16> part;
   ssize_t count = 0;
   while (content.size() <= most) {

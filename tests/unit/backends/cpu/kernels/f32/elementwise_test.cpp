@@ -94,6 +94,17 @@ TEST_CASE("Vector elementwise: the vector unary's bits of the functions that hav
   });
 }
 
+/// b - x * a, and that plus a.
+ElementwiseAttributes ThreeSteps() {
+  ElementwiseAttributes attributes;
+  attributes.steps = 3;
+  attributes.operands[0] = attributes.operands[2] = 1;
+  attributes.operands[1] = -2;
+  attributes.functions[0] = BinaryFunction::kMul;
+  attributes.functions[1] = BinaryFunction::kSub;
+  return attributes;
+}
+
 TEST_CASE("Vector elementwise: short rows of operands that all tiles read, in any order of steps") {
   ForEachInstructionSet([] {
     Generator random(4);
@@ -103,12 +114,7 @@ TEST_CASE("Vector elementwise: short rows of operands that all tiles read, in an
           {dims[2], 1}, {dims[3]}, {dims[1], 1, 1}, {dims[1], 1, dims[3]}, {1}, dims};
       for (size_t first = 0; first < shapes.size(); ++first) {
         for (size_t second = 0; second < shapes.size(); ++second) {
-          ElementwiseAttributes attributes;
-          attributes.steps = 3;
-          attributes.operands[0] = attributes.operands[2] = 1;
-          attributes.operands[1] = -2;
-          attributes.functions[0] = BinaryFunction::kMul;
-          attributes.functions[1] = BinaryFunction::kSub;
+          const ElementwiseAttributes attributes = ThreeSteps();
           const Operands operands = {Random(dims, Layout::kRowMajor, random),
                                      {Random(shapes[first], Layout::kRowMajor, random),
                                       Random(shapes[second], Layout::kRowMajor, random)}};
@@ -126,12 +132,7 @@ TEST_CASE("Vector elementwise: short rows of operands that all tiles read, in an
 TEST_CASE("Vector elementwise: large images, rows longer than a tile, and several threads") {
   ForEachInstructionSet([] {
     Generator random(3);
-    ElementwiseAttributes attributes;
-    attributes.steps = 3;
-    attributes.operands[0] = attributes.operands[2] = 1;
-    attributes.operands[1] = -2;
-    attributes.functions[0] = BinaryFunction::kMul;
-    attributes.functions[1] = BinaryFunction::kSub;
+    ElementwiseAttributes attributes = ThreeSteps();
     attributes.activations[2] = UnaryFunction::kRelu;
     for (const std::vector<int32_t>& dims : std::vector<std::vector<int32_t>>{
              {1, 48, 41, 43}, {1, 12, 41, 43}, {1, 1, 3, 40'001}, {2, 5000, 1, 9}}) {
