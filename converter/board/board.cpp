@@ -75,6 +75,7 @@ void ReadUnit(ObjectReader& reader, Unit& unit) {
   reader.Optional("cache_bytes_per_second", unit.cache_bytes_per_second);
   reader.Optional("shared_cache_bytes", unit.shared_cache_bytes);
   reader.Optional("shared_cache_bytes_per_second", unit.shared_cache_bytes_per_second);
+  reader.Optional("shared_cache_waits", unit.shared_cache_waits);
   reader.OptionalObject("accelerator", [&](ObjectReader& object) {
     ReadAccelerator(object, unit.accelerator.emplace());
   });
@@ -108,6 +109,10 @@ void ReadUnit(ObjectReader& reader, Unit& unit) {
                     (unit.shared_cache_bytes > 0) != (unit.shared_cache_bytes_per_second > 0),
                 "must have both 'shared_cache_bytes' and 'shared_cache_bytes_per_second', above 0, "
                 "or neither");
+  reader.FailIf(!(unit.shared_cache_waits >= 0 && unit.shared_cache_waits <= 1) ||
+                    (unit.shared_cache_waits > 0 && unit.shared_cache_bytes == 0),
+                "has a 'shared_cache_waits' that is not from 0 to 1, or without "
+                "'shared_cache_bytes'");
   for (const std::string& op : unit.ops) {
     if (FindOpRow(op.c_str()) == nullptr) {
       reader.Fail(fmt::format("has the unknown op kind '{}' in 'ops'", op));

@@ -50,6 +50,8 @@ struct Unit {
   /// there as far as it fits, and is read and written at this rate. 0: none.
   int64_t shared_cache_bytes = 0;
   double shared_cache_bytes_per_second = 0;
+  /// Share of the last cache's reading that arithmetic waits for, 0 to 1.
+  double shared_cache_waits = 0;
   /// Op kinds that run here ("conv", "matmul", ...); empty: every kind. An op runs on the first
   /// unit of its backend that lists it. A unit of kind "dma" runs copies between memory spaces
   /// only.

@@ -148,29 +148,57 @@ double ShareInMemory(const Unit& unit, int64_t footprint) {
   return 1.0 - static_cast<double>(unit.shared_cache_bytes) / static_cast<double>(footprint);
 }
 
-/// Moves what a last cache holds from the port's bytes to the time that reading it takes, which
-/// goes on beside the arithmetic. Returns that time; `constants` are those bytes of them that come
-/// from constants, of which memory gives `constant_rate` a second, or as the port where that is 0.
-Picoseconds TakeCached(const Graph& graph, const Unit& unit, int64_t constants,
-                       double constant_rate, int64_t& bytes) {
+/// Returns the share of `footprint` bytes, which are read in turns, that a cache still has when
+/// their turn comes again: it has replaced all of twice as many.
+double ShareKept(int64_t cache_bytes, int64_t footprint) {
+  if (footprint <= cache_bytes) return 1;
+  return std::max(0.0, 2 * static_cast<double>(cache_bytes) / static_cast<double>(footprint) - 1);
+}
+
+/// How long the caches take to give what they hold.
+struct CachedTime {
+  Picoseconds own = 0;   ///< the unit's own cache
+  Picoseconds last = 0;  ///< the last cache, and memory of constants
+};
+
+/// Moves what caches hold from the port's bytes to the time that reading it takes. `constants` are
+/// those bytes of them that come from constants, of which memory gives `constant_rate` a second, or
+/// as the port where that is 0; `again` are those that the kernel reads once more.
+CachedTime TakeCached(const Graph& graph, const Unit& unit, int64_t constants, int64_t again,
+                      double constant_rate, int64_t& bytes) {
   const double last = unit.shared_cache_bytes_per_second;
-  const double constants_far = ShareInMemory(unit, graph.ConstantBytesAtMost());
+  const int64_t all_constants = graph.ConstantBytesAtMost();
+  const double constants_far = ShareInMemory(unit, all_constants);
   const double others_far = ShareInMemory(unit, bytes);
   const auto others = static_cast<double>(bytes - constants);
-  const bool is_near =
-      unit.cache_bytes_per_second > 0 && bytes - constants <= unit.cache_bytes_per_thread;
-  const double others_rate = is_near ? unit.cache_bytes_per_second : last;
   const auto of_constants = static_cast<double>(constants);
+  const bool has_rate = unit.cache_bytes_per_second > 0;
+  const bool fits = has_rate && bytes - constants <= unit.cache_bytes_per_thread;
+  const double constants_near =
+      has_rate ? ShareKept(unit.cache_bytes_per_thread, bytes - constants + all_constants) : 0.0;
+  CachedTime time;
+  const auto add = [&](double held, double share_near) {
+    if (share_near > 0) time.own += TimeAtRate(held * share_near, unit.cache_bytes_per_second);
+    time.last += TimeAtRate(held * (1 - share_near), last);
+  };
+  add(others * (1 - others_far), fits ? 1 : 0);
+  add(of_constants * (1 - constants_far), constants_near);
+  add(static_cast<double>(again), 0);
   double far = others * others_far;
-  Picoseconds time = TimeAtRate(others * (1 - others_far), others_rate) +
-                     TimeAtRate(of_constants * (1 - constants_far), last);
   if (constant_rate > 0) {
-    time += TimeAtRate(of_constants * constants_far, constant_rate);
+    time.last += TimeAtRate(of_constants * constants_far, constant_rate);
   } else {
     far += of_constants * constants_far;
   }
   bytes = static_cast<int64_t>(far);
   return time;
+}
+
+/// Returns the time of arithmetic beside which caches are read.
+Picoseconds Beside(const Unit& unit, Picoseconds arithmetic, const CachedTime& cached) {
+  const auto both = static_cast<double>(std::min(arithmetic, cached.last));
+  return std::max(arithmetic, cached.own + cached.last) +
+         static_cast<Picoseconds>(std::llround(both * unit.shared_cache_waits));
 }
 
 /// Returns how many elementary operations an element of a reduction takes: vectors take outputs
@@ -384,8 +412,11 @@ OpTime AnalyticCostModel::TimeOf(const Graph& graph, const Op& op, const Unit& u
   // A device with memory of its own keeps its constants there.
   const bool keeps_constants = unit.kind != "cpu" && unit.port_bytes_per_second > 0;
   if (unit.shared_cache_bytes > 0) {
-    time.compute = std::max(
-        time.compute, TakeCached(graph, unit, constants, constant_bytes_per_second_, time.bytes));
+    const int64_t again =
+        cpu::WeightBytesAgain(op.kernel.c_str(), view.call(), unit.cache_bytes_per_thread);
+    time.compute =
+        Beside(unit, time.compute,
+               TakeCached(graph, unit, constants, again, constant_bytes_per_second_, time.bytes));
   } else if (constant_bytes_per_second_ > 0 && !keeps_constants) {
     time.bytes -= constants;
     time.compute = std::max(time.compute,

@@ -57,9 +57,10 @@ struct CostTerms {
 [[nodiscard]] CostTerms KindTerms(const ProfileOperands& operands, const MachineFacts& machine);
 
 /// Adapts the terms to a whole network, whose weights are read from whichever cache can contain all
-/// of it between runs: replaces the term "weight_bytes" by stall cycles ("weight_l2_stalls", ...).
-/// For the shares that lie beyond each level of memory, these are the cycles by which loading takes
-/// longer than the products.
+/// of it between runs: replaces the term "weight_bytes" by stall cycles ("weight_l2_stalls", ...)
+/// and bytes ("weight_l2_bytes", ...) of the shares that lie beyond each level of memory. Stalls
+/// are the cycles by which loading takes longer than the products; cores that do not load far
+/// enough ahead wait for the bytes, too.
 [[nodiscard]] CostTerms InNetwork(const CostTerms& terms, double network_bytes,
                                   const MachineFacts& machine);
 

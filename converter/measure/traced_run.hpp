@@ -25,6 +25,7 @@ struct RunSamples {
   std::vector<double> latency;
   std::vector<std::vector<double>> wall;
   std::vector<std::vector<double>> running;  ///< empty unless a run is one thread
+  int rounds = 1;                            ///< in which they were taken, one after the other
 
   [[nodiscard]] Durations Latency();
   /// Summarises an op; for long ops uses the time that the thread was running, if known.
@@ -35,8 +36,8 @@ struct TurnOptions {
   int threads = 1;
   int iterations = 30;  ///< runs of each plan, over all rounds
   /// Every plan runs in every round, so that a temporary disturbance of the machine affects only
-  /// part of every plan's runs, and the faster half remains.
-  int rounds = 3;
+  /// part of every plan's runs, and others remain.
+  int rounds = 5;
   /// Called before each plan's turn. May be empty.
   std::function<void(const std::string& name, int index, int count)> progress;
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
 
 namespace tenon::converter {
 
@@ -20,6 +22,25 @@ Durations Summarise(std::vector<double>& samples, double per_ms) {
   durations.min_ms = samples[0] / per_ms;
   durations.mean_ms = fast / static_cast<double>(half) / per_ms;
   const double mean_of_all = all / static_cast<double>(samples.size()) / per_ms;
+  durations.spread = durations.mean_ms > 0 ? mean_of_all / durations.mean_ms - 1 : 0;
+  return durations;
+}
+
+Durations SummariseRounds(std::vector<double>& samples, int rounds, double per_ms) {
+  const size_t count = std::min(static_cast<size_t>(std::max(rounds, 1)), samples.size());
+  double fastest = std::numeric_limits<double>::infinity();
+  for (size_t round = 0; round < count; ++round) {
+    const auto begin = samples.begin() + static_cast<ptrdiff_t>(samples.size() * round / count);
+    const auto end = samples.begin() + static_cast<ptrdiff_t>(samples.size() * (round + 1) / count);
+    std::sort(begin, end);
+    const ptrdiff_t quarter = (end - begin) / 4;
+    const double sum = std::accumulate(begin + quarter, end - quarter, 0.0);
+    fastest = std::min(fastest, sum / static_cast<double>(end - begin - 2 * quarter));
+  }
+  Durations durations = Summarise(samples, per_ms);
+  if (count == 0) return durations;
+  const double mean_of_all = durations.mean_ms * (1 + durations.spread);
+  durations.mean_ms = fastest / per_ms;
   durations.spread = durations.mean_ms > 0 ? mean_of_all / durations.mean_ms - 1 : 0;
   return durations;
 }

@@ -23,14 +23,21 @@ inline constexpr int kProfileVersion = 1;
 struct Durations {
   int64_t runs = 0;
   double min_ms = 0;
-  /// Mean of the faster half of the runs, because disturbances only make a run longer.
+  /// Mean of undisturbed runs, as the function that summarises them says: disturbances only make a
+  /// run longer.
   double mean_ms = 0;
   /// Mean of all runs over `mean_ms`, less 1: 0 on a quiet machine.
   double spread = 0;
 };
 
-/// Summarises samples in any unit of which `per_ms` are a millisecond. Sorts `samples`.
+/// Summarises samples in any unit of which `per_ms` are a millisecond, by the mean of the faster
+/// half. Sorts `samples`.
 [[nodiscard]] Durations Summarise(std::vector<double>& samples, double per_ms);
+
+/// Summarises samples of equally long rounds, which follow each other, by the mean of the middle
+/// half of the fastest round: a machine that others share may be slow for whole rounds. Sorts
+/// `samples`.
+[[nodiscard]] Durations SummariseRounds(std::vector<double>& samples, int rounds, double per_ms);
 
 /// Contains one op signature and its times over all places where it occurs.
 struct ProfileEntry {

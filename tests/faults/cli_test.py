@@ -448,7 +448,7 @@ class Boards(CliTest):
         lines = self.done("boards").splitlines()
         names = [line.split()[0] for line in lines]
         self.assertEqual(names, ["cortex-m0plus", "cortex-m33", "cortex-m4", "cortex-m55", "cortex-m7", "kv260", "npu-3unit", "rk3588", "x86-64", "x86-64-avx2", "x86-64-avx512",
-                                 "x86-64-fpga", "x86-64-gpu", "x86-64-opencl", "x86-64-opencl-fpga"])
+                                 "x86-64-fpga", "x86-64-gpu", "x86-64-opencl", "x86-64-opencl-fpga", "x86-64-xeon"])
         self.assertIn("dma + matrix + vector; sram 2 MiB, ddr 512 MiB", lines[names.index("npu-3unit")])
         self.write("y.npy", npy("(1, 4)", [1, 0, 3, 0]))
         for name in names:

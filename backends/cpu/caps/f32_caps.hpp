@@ -76,6 +76,9 @@ inline constexpr int kFewStridedColumns = 8;
 /// on the mean, and seen in ResNet-50 and DenseNet-121 with AVX2 there. Those of grouped ones,
 /// whose coefficients stay nearer, are fitted to 22 shapes there.
 [[nodiscard]] int64_t WinogradProducts(const OpCall& call);
+/// Returns the bytes of weights that are read from beyond a core's own cache of so many bytes, less
+/// those of the op's own: coefficients are 36 for nine, and each block of tiles reads all of them.
+[[nodiscard]] int64_t WinogradWeightBytesAgain(const OpCall& call, int64_t cache_bytes);
 /// Accepts a second factor that is one matrix. It must be constant, which the kernel's check
 /// verifies.
 [[nodiscard]] const char* MatMulSupports(const OpCall& call);

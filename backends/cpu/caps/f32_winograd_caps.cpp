@@ -82,6 +82,18 @@ int64_t WinogradProducts(const OpCall& call) {
           kForTransformsOfSlices * transformed + kForGroup * groups * CeilDiv(tiles, kMostPixels));
 }
 
+int64_t WinogradWeightBytesAgain(const OpCall& call, int64_t cache_bytes) {
+  const TensorView& w = call.Input(GemmInput::kWeights);
+  const WinogradBlocks blocks = WinogradBlocksOf(call);
+  const int64_t weights = int64_t{w.dims[0]} * w.dims[1];
+  const int64_t taps = int64_t{w.dims[2]} * w.dims[3];
+  const int64_t bytes = weights * kWinogradCoefficients * static_cast<int64_t>(sizeof(float));
+  // Where they fill the cache, tiles have replaced them when the next block reads them.
+  const int64_t passes =
+      bytes > cache_bytes / 2 ? CeilDiv<int64_t>(blocks.tiles, blocks.block_tiles) : 1;
+  return passes * bytes - weights * taps * static_cast<int64_t>(sizeof(float));
+}
+
 WinogradBlocks WinogradBlocksOf(const OpCall& call) {
   // Coefficients of one block and its products stay in the second-level cache (512 KiB and more).
   constexpr int64_t kBlockBytes = 240 * 1024;

@@ -303,6 +303,11 @@ double StartShare(const char* name) {
   return 1;
 }
 
+int64_t WeightBytesAgain(const char* name, const OpCall& call, int64_t cache_bytes) {
+  if (!NamesKernel(name, "cpu.conv.vector_winograd")) return 0;
+  return f32::WinogradWeightBytesAgain(call, cache_bytes);
+}
+
 int64_t OwnProducts(const char* name, const OpCall& call, bool wide_bytes) {
   return AmountOf(kProducts, name, call, wide_bytes);
 }

@@ -16,6 +16,10 @@ namespace tenon::cpu {
 /// as roundings of fixed point take several; -1: as the op's row counts.
 [[nodiscard]] int64_t OwnElementaryOps(const char* name, const OpCall& call, bool wide_bytes);
 
+/// Returns the bytes of weights that the kernel reads from beyond a core's own cache of so many
+/// bytes, in addition to those of the op's row, each of which counts once.
+[[nodiscard]] int64_t WeightBytesAgain(const char* name, const OpCall& call, int64_t cache_bytes);
+
 /// Returns what starting the kernel takes, as a share of what starting an elementwise op takes: on
 /// processors with an operating system, where the data is near.
 [[nodiscard]] double StartShare(const char* name);

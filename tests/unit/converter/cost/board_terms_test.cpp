@@ -201,6 +201,55 @@ TEST_CASE("AnalyticCostModel: operands that a core's own cache holds come at its
   CHECK(TimeOf(kProduct, "y", unit).compute == constants * 1000 + others * 500);
   unit.cache_bytes_per_thread = others - 1;
   CHECK(TimeOf(kProduct, "y", unit).compute == (constants + others) * 1000);
+  // There is room for the network's constants, too, or for some of them.
+  unit.cache_bytes_per_thread = constants + others;
+  CHECK(TimeOf(kProduct, "y", unit).compute == (constants + others) * 500);
+  unit.cache_bytes_per_thread = (constants + others) * 3 / 4;
+  CHECK(TimeOf(kProduct, "y", unit).compute == others * 500 + constants * 750);
+}
+
+TEST_CASE("AnalyticCostModel: arithmetic waits for the last cache as the board says") {
+  Unit unit = RoundUnit("cpu");
+  unit.shared_cache_bytes = 1 << 20;
+  unit.shared_cache_bytes_per_second = 1e9;  // a byte takes 1 ns
+  const Picoseconds reading = Picoseconds{4} * (48 + 8 + 24 + 32) * 1000;
+  const auto compute = [&](double waits) {
+    unit.shared_cache_waits = waits;
+    return TimeOf(kProduct, "y", unit).compute;
+  };
+  unit.multiply_accumulates_per_second = {{"f32", 1e6}};
+  const Picoseconds arithmetic = compute(0);
+  REQUIRE(arithmetic > reading);
+  CHECK(compute(1) == arithmetic + reading);
+  CHECK(compute(0.25) == arithmetic + reading / 4);
+  // Where reading takes longer, it waits for the arithmetic.
+  unit.multiply_accumulates_per_second = {{"f32", 1e15}};
+  unit.elementary_ops_per_second = 1e15;
+  CHECK(compute(0) == reading);
+  CHECK(compute(1) == reading);
+}
+
+TEST_CASE("AnalyticCostModel: Winograd's weights are 36 for nine, and each block reads them") {
+  Graph graph = Parse(R"(graph g
+input %x: f32[1,64,56,56]
+const %w: f32[64,64,3,3] = random(1)
+%y = conv(%x, %w) {pads=[1,1,1,1]}
+output %y
+)");
+  Op& op = graph.MutableOp(graph.tensor(graph.FindTensor("y")).producer);
+  op.kernel = "cpu.conv.vector_winograd";
+  Unit unit = RoundUnit("cpu");
+  unit.multiply_accumulates_per_second = {{"f32", 1e15}};
+  unit.elementary_ops_per_second = 1e15;
+  unit.shared_cache_bytes = 1 << 30;
+  unit.shared_cache_bytes_per_second = 1e9;  // a byte takes 1 ns
+  const auto compute = [&] { return AnalyticCostModel(1).TimeOf(graph, op, unit).compute; };
+  constexpr Picoseconds kWeights = Picoseconds{36} * 64 * 64 * 4 * 1000;
+  constexpr Picoseconds kImages = Picoseconds{2} * 64 * 56 * 56 * 4 * 1000;
+  constexpr Picoseconds kBlocks = 14;  // 196 tiles, 14 in each
+  CHECK(compute() == kImages + kBlocks * kWeights);
+  unit.cache_bytes_per_thread = 2 << 20;
+  CHECK(compute() == kImages + kWeights);
 }
 
 constexpr std::string_view kStacked = R"(graph g

@@ -220,7 +220,24 @@ TEST_CASE("Weights stall where they come slower than they are used") {
   CHECK(large.amounts.at("weight_memory_stalls") == doctest::Approx(7e6 / 4 - 4e5));
   CHECK(large.amounts.at("weight_l3_stalls") == doctest::Approx(7e6 / 16 - 4e5));
   CHECK(large.amounts.at("weight_l2_stalls") == 0);
+  // What products take does not hide bytes from cores that wait for them.
+  CHECK(large.amounts.at("weight_l3_bytes") == 7e6);
+  CHECK(small.amounts.at("weight_l3_bytes") == 0);
   CHECK_FALSE(large.amounts.contains("weight_bytes"));
+}
+
+TEST_CASE("Of a last cache of hundreds of MB no more than 16 are near") {
+  MachineFacts machine;
+  machine.cache_bytes[2] = 256 << 20;
+  CostTerms terms;
+  terms.Add("start", 1);
+  terms.Add("weight_bytes", 100);
+  const auto far_bytes = [&](double megabytes) {
+    return Named(InNetwork(terms, megabytes * (1 << 20), machine)).amounts.at("weight_far_bytes");
+  };
+  CHECK(far_bytes(8) == 0);
+  CHECK(far_bytes(16) == 50);
+  CHECK(far_bytes(24) == 100);
 }
 
 TEST_CASE("Every kernel of the CPU but a few has terms of its own") {

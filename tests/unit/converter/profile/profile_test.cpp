@@ -78,6 +78,23 @@ TEST_CASE("The mean is that of the faster half, and the spread says how slow the
   CHECK(durations.spread == doctest::Approx(3.75 / 1.5 - 1));
 }
 
+TEST_CASE("Of rounds the fastest counts, by the mean of the middle half of its runs") {
+  // A first round of a disturbed machine, and a second one whose first and last run stand out.
+  std::vector<double> samples = {9000, 7000, 8000, 7000, 1000, 3000, 9000, 2000};
+  const Durations durations = SummariseRounds(samples, 2, 1000);
+  CHECK(durations.runs == 8);
+  CHECK(durations.min_ms == 1);
+  CHECK(durations.mean_ms == 2.5);
+  CHECK(durations.spread == doctest::Approx(5.75 / 2.5 - 1));
+}
+
+TEST_CASE("More rounds than runs are a round for each run") {
+  std::vector<double> samples = {5, 4};
+  CHECK(SummariseRounds(samples, 3, 1).mean_ms == 4);
+  std::vector<double> none;
+  CHECK(SummariseRounds(none, 3, 1).runs == 0);
+}
+
 TEST_CASE("One run is its own mean") {
   std::vector<double> samples = {5};
   const Durations durations = Summarise(samples, 1);
