@@ -99,27 +99,25 @@ Measurement MeasureMode(const Plan& plan, const BenchOptions& options) {
   return result;
 }
 
-/// Threads that run inputs, ops or stages beside each other, without those inside an op; at least
-/// one.
-size_t ThreadsBeside(const Plan& plan, const BenchOptions& options) {
-  const auto replicas = static_cast<size_t>(std::max(1, options.replicas));
-  const bool by_worker = options.mode == "pipeline" || options.mode == "inter";
-  return by_worker ? replicas * std::max<size_t>(1, plan.LoadedProgram().workers) : replicas;
-}
-
 /// The program that a mode runs; empty: the first.
 std::string ProgramOf(const std::string& mode) {
   return mode == "pipeline" || mode == "inter" ? mode : "";
 }
 
-/// The program of the mode, with what the mode leaves of the threads to share each op.
+/// The program of the mode, with what the mode leaves of the threads to share each op. One is open
+/// at a time: each packs weights of its own.
 Plan OpenForMode(const BenchOptions& options, int* kernel_threads) {
   const std::string program = ProgramOf(options.mode);
-  *kernel_threads = 1;
-  Plan plan = OpenPlan(options.plan, 1, options.portable, program);
-  const size_t beside = ThreadsBeside(plan, options);
+  size_t beside = static_cast<size_t>(std::max(1, options.replicas));
+  if (!program.empty()) {
+    Plan plan = OpenPlan(options.plan, 1, options.portable, program);
+    beside *= std::max<size_t>(1, plan.LoadedProgram().workers);
+    if (options.threads < 2 * static_cast<int>(beside)) {
+      *kernel_threads = 1;
+      return plan;
+    }
+  }
   *kernel_threads = std::max(1, options.threads / static_cast<int>(beside));
-  if (*kernel_threads == 1) return plan;
   return OpenPlan(options.plan, *kernel_threads, options.portable, program);
 }
 
@@ -239,6 +237,7 @@ void Bench(BenchOptions options) {
   }
   // A mode that the plan has no program for is said before others are measured.
   for (const std::string& mode : options.modes) {
+    if (is_only || ProgramOf(mode).empty()) continue;
     static_cast<void>(OpenPlan(options.plan, 1, options.portable, ProgramOf(mode)));
   }
   Json results = Json::array();
