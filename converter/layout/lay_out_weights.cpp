@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <utility>
@@ -26,21 +27,88 @@ Layout WantedLayout(const Graph& graph, const Op& op) {
                                                                : Layout::kRowMajor;
 }
 
+/// Counts through the indices of all axes but one, the last fastest.
+class OtherAxes {
+ public:
+  OtherAxes(const Shape& shape, size_t left_out) : shape_(shape), left_out_(left_out) {}
+
+  /// Goes on by one, and moves `from` and `to` by the strides of the axes that changed.
+  void Next(const std::vector<int32_t>& from_strides, const std::vector<int32_t>& to_strides,
+            int64_t& from, int64_t& to) {
+    for (size_t axis = static_cast<size_t>(shape_.rank); axis-- > 0;) {
+      if (axis == left_out_) continue;
+      from += from_strides[axis];
+      to += to_strides[axis];
+      const int32_t extent = shape_[static_cast<int32_t>(axis)];
+      if (++index_[axis] < extent) return;
+      from -= int64_t{from_strides[axis]} * extent;
+      to -= int64_t{to_strides[axis]} * extent;
+      index_[axis] = 0;
+    }
+  }
+
+ private:
+  const Shape& shape_;
+  size_t left_out_;
+  std::vector<int32_t> index_ = std::vector<int32_t>(static_cast<size_t>(shape_.rank), 0);
+};
+
+/// Copies `tensor`'s elements of kBytes to where `strides` puts them. Those that become neighbours,
+/// along `axis`, are taken a cache line at a time.
+template <size_t kBytes>
+void Permute(const Tensor& tensor, const std::vector<int32_t>& strides, size_t axis,
+             std::byte* bytes) {
+  constexpr int32_t kAtOnce = 64 / kBytes;
+  const std::vector<int32_t> from_strides = DenseStrides(tensor.shape, Layout::kRowMajor);
+  const size_t from_step = static_cast<size_t>(from_strides[axis]) * kBytes;
+  const size_t to_step = static_cast<size_t>(strides[axis]) * kBytes;
+  const int32_t extent = tensor.shape[static_cast<int32_t>(axis)];
+  const size_t others =
+      tensor.constant->size() / kBytes / static_cast<size_t>(extent > 0 ? extent : 1);
+  for (int32_t first = 0; first < extent; first += kAtOnce) {
+    const int32_t count = std::min(kAtOnce, extent - first);
+    int64_t from = int64_t{first} * from_strides[axis];
+    int64_t to = int64_t{first} * strides[axis];
+    OtherAxes others_at(tensor.shape, axis);
+    for (size_t i = 0; i < others; ++i) {
+      const std::byte* source = tensor.constant->data() + static_cast<size_t>(from) * kBytes;
+      std::byte* target = bytes + static_cast<size_t>(to) * kBytes;
+      for (int32_t k = 0; k < count; ++k, source += from_step, target += to_step) {
+        std::memcpy(target, source, kBytes);
+      }
+      others_at.Next(from_strides, strides, from, to);
+    }
+  }
+}
+
+/// Returns the longest axis whose elements are neighbours, or the last.
+size_t AxisOfNeighbours(const Shape& shape, const std::vector<int32_t>& strides) {
+  size_t longest = strides.size() - 1;
+  int32_t extent = 0;
+  for (size_t axis = 0; axis < strides.size(); ++axis) {
+    if (strides[axis] != 1 || shape[static_cast<int32_t>(axis)] <= extent) continue;
+    longest = axis;
+    extent = shape[static_cast<int32_t>(axis)];
+  }
+  return longest;
+}
+
 /// Returns the same elements, laid out by `strides` instead of row-major.
 std::vector<std::byte> Permuted(const Tensor& tensor, const std::vector<int32_t>& strides) {
   std::vector<std::byte> bytes(tensor.constant->size());
-  const auto size = static_cast<size_t>(DTypeBytes(tensor.dtype));
-  std::vector<int32_t> index(static_cast<size_t>(tensor.shape.rank), 0);
-  int64_t to = 0;
-  for (size_t from = 0; from < bytes.size(); from += size) {
-    std::memcpy(bytes.data() + static_cast<size_t>(to) * size, tensor.constant->data() + from,
-                size);
-    for (size_t axis = index.size(); axis-- > 0;) {
-      to += strides[axis];
-      if (++index[axis] < tensor.shape[static_cast<int32_t>(axis)]) break;
-      to -= int64_t{strides[axis]} * index[axis];
-      index[axis] = 0;
-    }
+  const size_t axis = AxisOfNeighbours(tensor.shape, strides);
+  switch (DTypeBytes(tensor.dtype)) {
+    case 1:
+      Permute<1>(tensor, strides, axis, bytes.data());
+      break;
+    case 2:
+      Permute<2>(tensor, strides, axis, bytes.data());
+      break;
+    case 4:
+      Permute<4>(tensor, strides, axis, bytes.data());
+      break;
+    default:
+      Permute<8>(tensor, strides, axis, bytes.data());
   }
   return bytes;
 }

@@ -39,6 +39,37 @@ output %a
   CHECK(graph.FindTensor("w") == kNone);
 }
 
+TEST_CASE("LaidOutWeights: elements of any size are where the layout has them, however many") {
+  for (const DType dtype : {DType::kI8, DType::kF16, DType::kF32, DType::kI64}) {
+    for (const int32_t outputs : {1, 7, 64, 131}) {
+      Tensor weights;
+      weights.dtype = dtype;
+      weights.shape = Shape({outputs, 5, 2, 3});
+      const auto size = static_cast<size_t>(DTypeBytes(dtype));
+      std::vector<std::byte> bytes(static_cast<size_t>(weights.shape.Elements()) * size);
+      for (size_t i = 0; i < bytes.size(); ++i) {
+        bytes[i] = static_cast<std::byte>((i / size * 167 + i % size * 13) % 251);
+      }
+      weights.constant = std::make_shared<const std::vector<std::byte>>(bytes);
+      for (const Layout layout : {Layout::kOutputsLast, Layout::kChannelsLast}) {
+        const Bytes laid_out = LaidOutWeights().Get(weights, layout);
+        const std::vector<int32_t> strides = DenseStrides(weights.shape, layout);
+        size_t wrong = 0;
+        size_t from = 0;
+        for (int32_t m = 0; m < outputs; ++m) {
+          for (int32_t i = 0; i < 30; ++i, from += size) {
+            const int32_t to =
+                m * strides[0] + i / 6 * strides[1] + i / 3 % 2 * strides[2] + i % 3 * strides[3];
+            const auto* place = laid_out->data() + static_cast<size_t>(to) * size;
+            wrong += std::memcmp(place, bytes.data() + from, size) != 0 ? 1U : 0U;
+          }
+        }
+        CHECK(wrong == 0);
+      }
+    }
+  }
+}
+
 TEST_CASE("LayOutWeights: a transposed matrix is turned, a plain one is right as it is") {
   const char* text = R"(input %x: f32[1,3]
 const %b: f32[2,3] = [1, 2, 3, 4, 5, 6]
