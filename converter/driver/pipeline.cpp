@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "converter/aligned_bytes.hpp"
 #include "converter/driver/fit_ways.hpp"
 #include "converter/driver/import_model.hpp"
 #include "converter/driver/pass_list.hpp"
@@ -28,10 +29,8 @@ namespace {
 /// Checks the plan with the code that the device will use. Returns the bytes of its constants,
 /// where equal ones count once and unread ones not at all.
 Result<int64_t> CheckEmitted(const std::vector<uint8_t>& plan) {
-  std::vector<std::max_align_t> aligned(plan.size() / sizeof(std::max_align_t) + 1);
-  std::memcpy(aligned.data(), plan.data(), plan.size());
-  const auto* bytes = reinterpret_cast<const uint8_t*>(aligned.data());
-  const tenon::Result<PlanView> view = PlanView::Open({bytes, plan.size()});
+  const AlignedBytes<kPlanAlignment> bytes(plan);
+  const tenon::Result<PlanView> view = PlanView::Open({bytes.data(), bytes.size()});
   if (!view.ok())
     return InternalError("the new plan cannot be opened: {}", ToString(view.status()));
   std::vector<std::max_align_t> scratch(PlanCheckScratchBytes(*view) / sizeof(std::max_align_t) +

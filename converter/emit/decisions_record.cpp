@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "converter/aligned_bytes.hpp"
 #include "runtime/base/crc32c.hpp"
 #include "runtime/base/round_up.hpp"
 
@@ -30,17 +31,16 @@ size_t RecordPosition(const PlanView& plan) {
 }  // namespace
 
 Status AppendDecisions(std::string_view json, std::vector<uint8_t>& file) {
-  std::vector<std::max_align_t> aligned(file.size() / sizeof(std::max_align_t) + 1);
-  std::memcpy(aligned.data(), file.data(), file.size());
-  const auto plan = PlanView::Open({reinterpret_cast<const uint8_t*>(aligned.data()), file.size()},
-                                   /*skip_section_crc=*/true);
+  const AlignedBytes<kPlanAlignment> emitted(file);
+  const auto plan = PlanView::Open({emitted.data(), emitted.size()}, /*skip_section_crc=*/true);
   if (!plan.ok())
     return InternalError("the new plan cannot be opened: {}", ToString(plan.status()));
+  const size_t position = RecordPosition(*plan);
   RecordHeader header{};
   std::memcpy(header.magic, kMagic, sizeof kMagic);
   header.crc32c = Crc32c(json.data(), json.size());
   header.bytes = json.size();
-  file.resize(RecordPosition(*plan), 0);
+  file.resize(position, 0);
   const auto* bytes = reinterpret_cast<const uint8_t*>(&header);
   file.insert(file.end(), bytes, bytes + sizeof header);
   file.insert(file.end(), json.begin(), json.end());

@@ -82,6 +82,9 @@ class Emitter {
     fb::FinishPlanBuffer(builder_, plan);
   }
 
+  /// The record of decisions comes behind: where it fits, no constants are copied again.
+  static constexpr size_t kRoomBehind = size_t{4} << 20;
+
   /// Writes the FlatBuffer, then the constants. Patches what was unknown before: the sections'
   /// offsets and checksums, the FlatBuffer's size and its checksum.
   [[nodiscard]] Result<std::vector<uint8_t>> Assemble() const {
@@ -98,7 +101,7 @@ class Emitter {
     for (const SectionToWrite& section : sections) {
       file_bytes = RoundUp(file_bytes, options_.section_alignment) + section.builder->size();
     }
-    file.reserve(file_bytes);
+    file.reserve(file_bytes + kRoomBehind);
     for (uint32_t i = 0; i < sections.size(); ++i) {
       const size_t offset = RoundUp(file.size(), options_.section_alignment);
       file.resize(offset, 0);

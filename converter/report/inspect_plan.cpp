@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "converter/aligned_bytes.hpp"
 #include "converter/cost/instruction_bound.hpp"
 #include "converter/emit/decisions_record.hpp"
 #include "runtime/format/plan_check.hpp"
@@ -377,10 +378,8 @@ Result<Json> ParseDecisions(const std::string& text) {
 }  // namespace
 
 Result<Json> InspectPlan(const std::vector<uint8_t>& file) {
-  std::vector<std::max_align_t> aligned(file.size() / sizeof(std::max_align_t) + 1);
-  if (!file.empty()) std::memcpy(aligned.data(), file.data(), file.size());
-  const auto* bytes = reinterpret_cast<const uint8_t*>(aligned.data());
-  const tenon::Result<PlanView> plan = PlanView::Open({bytes, file.size()});
+  const AlignedBytes<kPlanAlignment> bytes(file);
+  const tenon::Result<PlanView> plan = PlanView::Open({bytes.data(), bytes.size()});
   if (!plan.ok()) return InputError("{}", ToString(plan.status()));
   std::vector<std::max_align_t> scratch(PlanCheckScratchBytes(*plan) / sizeof(std::max_align_t) +
                                         1);

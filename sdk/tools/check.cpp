@@ -1,9 +1,9 @@
 // tenon check: the plan check, with every violation in words.
 #include <CLI/CLI.hpp>
-#include <cstring>
 #include <iostream>
 #include <memory>
 
+#include "converter/aligned_bytes.hpp"
 #include "sdk/tools/files.hpp"
 #include "sdk/tools/plan_runner.hpp"
 #include "sdk/tools/tool.hpp"
@@ -15,31 +15,36 @@ namespace {
 struct alignas(16) Unit {
   unsigned char bytes[16];
 };
-using Block = std::vector<Unit>;
-Block MakeBlock(size_t bytes) { return Block(bytes / sizeof(Unit) + 1); }
 
-void Check(const std::string& path) {
-  const std::vector<uint8_t> bytes = ReadFile(path);
-  Block file = MakeBlock(bytes.size());
-  if (!bytes.empty()) std::memcpy(file.data(), bytes.data(), bytes.size());
+/// Prints every violation of the plan's rules; returns how many there are. A plan that cannot be
+/// opened has one.
+size_t PrintViolations(const std::vector<uint8_t>& bytes) {
+  const AlignedBytes<alignof(Unit)> file(bytes);
   size_t violations = 0;
   tenon_error error;
   size_t scratch_bytes = 0;
-  tenon_status status = tenon_plan_scratch_size(file.data(), bytes.size(), &scratch_bytes, &error);
+  tenon_status status = tenon_plan_scratch_size(file.data(), file.size(), &scratch_bytes, &error);
   if (status != TENON_OK) {
     std::cout << error.message << '\n';
-    violations = 1;
-  } else {
-    Block scratch = MakeBlock(scratch_bytes);
-    status = tenon_plan_check(
-        file.data(), bytes.size(), scratch.data(), scratch_bytes,
-        [](void* count, const char* violation) {
-          ++*static_cast<size_t*>(count);
-          std::cout << violation << '\n';
-        },
-        &violations, &error);
+    return 1;
   }
-  if (status != TENON_OK) {
+  std::vector<Unit> scratch(scratch_bytes / sizeof(Unit) + 1);
+  status = tenon_plan_check(
+      file.data(), file.size(), scratch.data(), scratch_bytes,
+      [](void* count, const char* violation) {
+        ++*static_cast<size_t*>(count);
+        std::cout << violation << '\n';
+      },
+      &violations, &error);
+  if (status == TENON_OK) return 0;
+  if (violations > 0) return violations;
+  std::cout << error.message << '\n';
+  return 1;
+}
+
+void Check(const std::string& path) {
+  // Plan::Open has a copy of its own.
+  if (const size_t violations = PrintViolations(ReadFile(path)); violations > 0) {
     Fail(kNo, "{}: {} violation{}", path, violations, violations == 1 ? "" : "s");
   }
   // Operands against the ops' rules, and kernels: known only to a runtime that has them.

@@ -59,7 +59,7 @@ SOLVERS = {"order": "", "fuse": "", "place": "", "mip": "", "program": "mip orde
 
 def converter_row(folder, own, below, extra):
     """A row of the include table for `folder` of the converter."""
-    allowed = [rf"converter/{own}/", r"converter/(status|progress|readable|time_limit|did_you_mean|json_text)\.hpp"]
+    allowed = [rf"converter/{own}/", r"converter/(status|progress|readable|aligned_bytes|time_limit|did_you_mean|json_text)\.hpp"]
     allowed += [rf"converter/{name}/" for name in below]
     if own.split("/")[0] not in ("solve", "board"):
         allowed += [r"runtime/(base|ops|format)/", r"backends/\w+/(caps|codegen)/"]
@@ -95,7 +95,7 @@ INCLUDE_TABLE = [
     (r"sdk/include/tenon/backend\.hpp", r"runtime/(base|ops|backend_api)/|tenon/"),
     (r"sdk/include/", r"tenon/"),
     (r"sdk/src/", r"runtime/|sdk/src/|tenon/|backends/(?P<X>\w+)/(?P=X)_backend\.hpp"),
-    (r"sdk/tools/", r"sdk/tools/|tenon/|converter/(readable|did_you_mean|json_text)\.hpp"),
+    (r"sdk/tools/", r"sdk/tools/|tenon/|converter/(readable|aligned_bytes|did_you_mean|json_text)\.hpp"),
     (r"sdk/examples/\w+/", r"tenon/|[^/]+$"),
     (r"python/src/", r"python/src/|tenon/"),
     (r"tests/", r""),
