@@ -51,6 +51,8 @@ const char* PanelsRefusal(const TensorView& weights, int32_t outputs) {
   return nullptr;
 }
 
+constexpr const char* kFewRowsRefusal = "few rows read large weights in the order of the plan";
+
 }  // namespace
 
 const char* ConvRefusal(const OpCall& call, bool bytes) { return WeightsRefusal(call, 4, bytes); }
@@ -69,7 +71,11 @@ const char* ConvSupports(const OpCall& call) {
 const char* ConvPanelsSupports(const OpCall& call) {
   if (const char* reason = ConvSupports(call)) return reason;
   const TensorView& w = call.Input(GemmInput::kWeights);
-  return PanelsRefusal(w, w.dims[0] / call.AttributesAs<ConvAttributes>().group);
+  const int group = call.AttributesAs<ConvAttributes>().group;
+  const TensorView& y = call.Output();
+  const bool few_rows = y.Elements() <= int64_t{kMostFewRows} * y.dims[1] && ConvTaps(call) == 1;
+  if (few_rows && group == 1 && !call.HasInput(ConvInput::kResidual)) return kFewRowsRefusal;
+  return PanelsRefusal(w, w.dims[0] / group);
 }
 
 const char* FirstConvSupports(const OpCall& call) {
@@ -167,6 +173,7 @@ const char* MatMulSupports(const OpCall& call) {
 const char* MatMulPanelsSupports(const OpCall& call) {
   if (const char* reason = MatMulSupports(call)) return reason;
   const TensorView& y = call.Output();
+  if (y.Elements() <= int64_t{kMostFewRows} * y.dims[y.rank - 1]) return kFewRowsRefusal;
   return PanelsRefusal(call.Input(GemmInput::kWeights), y.dims[y.rank - 1]);
 }
 

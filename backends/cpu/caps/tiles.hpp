@@ -34,6 +34,9 @@ constexpr int64_t kManyWeightBytes = 256 * 1024;
 /// Weights of at least this many bytes are copied to panels when a plan is loaded.
 constexpr int64_t kPanelBytes = 128 * 1024;
 
+/// Products of at most so many rows read large weights once, in the order in which they lie.
+constexpr int kMostFewRows = 3;
+
 /// Is the most adjacent pixels of one output row that one call of a depthwise convolution computes.
 constexpr int kMostDepthwisePixels = 4;
 

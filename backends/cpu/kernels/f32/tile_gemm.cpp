@@ -2,6 +2,7 @@
 
 #include "backends/cpu/caps/f32_caps.hpp"
 #include "backends/cpu/kernels/f32/choose_routines.hpp"
+#include "backends/cpu/kernels/f32/few_rows.hpp"
 
 namespace tenon::cpu::f32 {
 namespace {
@@ -101,15 +102,6 @@ class TileRows {
   int64_t offsets_[kMostTaps];   ///< of taps from the first one
   const float* rows_[kMostTaps * kMostPixels];
 };
-
-void ActivateTile(const TileGemm& gemm, float* y, int64_t y_step, int pixels, int channels) {
-  if (gemm.epilogue.is_clamp) return;
-  if (y_step == channels) {  // one row: short ones leave lanes empty
-    channels *= pixels;
-    pixels = 1;
-  }
-  Activate(*gemm.packed->routines, gemm.activation, y, y_step, pixels, channels);
-}
 
 /// For unevenly spaced outputs, computes the tile in a buffer and then stores each element.
 void RunScattered(const TileGemm& gemm, TileCall call, const ChannelGroup& group, int64_t first,
@@ -285,6 +277,15 @@ void RunGroupsOf(const TileGemm& gemm, int group, int end, int64_t first, int64_
 
 }  // namespace
 
+void ActivateTile(const TileGemm& gemm, float* y, int64_t y_step, int pixels, int channels) {
+  if (gemm.epilogue.is_clamp) return;
+  if (y_step == channels) {  // one row: short ones leave lanes empty
+    channels *= pixels;
+    pixels = 1;
+  }
+  Activate(*gemm.packed->routines, gemm.activation, y, y_step, pixels, channels);
+}
+
 bool IsPointwise(const ConvGeometry& g) {
   return g.Taps() == 1 && g.strides[0] == 1 && g.strides[1] == 1 &&
          g.out_extent[0] == g.in_extent[0] && g.out_extent[1] == g.in_extent[1] && g.pads[0] == 0 &&
@@ -360,6 +361,7 @@ void RunEvenTiles(const TileGemm& gemm, int64_t first, int tiles, int64_t x_next
 
 void RunTileGemm(const TileGemm& gemm, const float* x, const float* residual, float* y,
                  const ParallelRunner* parallel) {
+  if (HasFewRows(gemm, residual)) return RunFewRows(gemm, x, y, parallel);
   const TileOperands operands = {x, residual, y};
   const PackedWeights& packed = *gemm.packed;
   const auto tiles = static_cast<int>(gemm.tiles);

@@ -63,6 +63,9 @@ struct TileGemm {
 /// Returns the shape of a convolution's weights.
 [[nodiscard]] GroupedShape ShapeOf(const ConvGeometry& geometry);
 
+/// Applies the activation to `pixels` rows of `channels` outputs, unless tiles clamp them.
+void ActivateTile(const TileGemm& gemm, float* y, int64_t y_step, int pixels, int channels);
+
 struct TileOperands {
   const float* x;
   const float* residual;  ///< may be null, and may be y

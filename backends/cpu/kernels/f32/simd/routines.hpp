@@ -243,6 +243,23 @@ struct ColumnCall {
   int depth;
 };
 
+/// Computes y[r][c] = min(max(bias[c] + sum over k < `depth` of x[r][k] * weights[k][c], low),
+/// high) for rows r < `rows` and c < `columns`. A column's sums do not depend on the other columns.
+struct FewRowsCall {
+  const float* x;
+  const float* weights;
+  const float* bias;  ///< [columns], or null
+  float* y;
+  int64_t x_step;  ///< floats from row to row
+  int64_t weight_step;
+  int64_t y_step;
+  int64_t depth;
+  int rows;  ///< 1 to kMostFewRows
+  int columns;
+  float low;  ///< NaN passes the clamp
+  float high;
+};
+
 /// Describes one axis of the images that points are taken from: see GridAxis in
 /// runtime/ops/grid_positions.hpp.
 struct GridSampleAxis {
@@ -289,6 +306,7 @@ struct Routines {
   void (*layer_norm)(const LayerNormCall& call);
   void (*join)(const JoinCall& call);
   void (*column)(const ColumnCall& call);
+  void (*few_rows)(const FewRowsCall& call);
   /// A point's result does not depend on the other points of a call.
   void (*grid_sample)(const GridSampleCall& call);
 };

@@ -6,6 +6,7 @@
 #include "backends/cpu/kernels/f32/simd/activate.hpp"
 #include "backends/cpu/kernels/f32/simd/column.hpp"
 #include "backends/cpu/kernels/f32/simd/depthwise.hpp"
+#include "backends/cpu/kernels/f32/simd/few_rows.hpp"
 #include "backends/cpu/kernels/f32/simd/gemm.hpp"
 #include "backends/cpu/kernels/f32/simd/grid_sample.hpp"
 #include "backends/cpu/kernels/f32/simd/join.hpp"
@@ -36,6 +37,7 @@ const Routines kAvx512Routines = {
     avx512::RunLayerNorm,
     avx512::RunJoin,
     avx512::RunColumn,
+    avx512::RunFewRows,
     avx512::RunGridSample,
 };
 

@@ -7,6 +7,7 @@
 #include "backends/cpu/kernels/f32/simd/activate.hpp"
 #include "backends/cpu/kernels/f32/simd/column.hpp"
 #include "backends/cpu/kernels/f32/simd/depthwise.hpp"
+#include "backends/cpu/kernels/f32/simd/few_rows.hpp"
 #include "backends/cpu/kernels/f32/simd/gemm.hpp"
 #include "backends/cpu/kernels/f32/simd/grid_sample.hpp"
 #include "backends/cpu/kernels/f32/simd/join.hpp"
@@ -37,6 +38,7 @@ const Routines kGenericRoutines = {
     generic::RunLayerNorm,
     generic::RunJoin,
     generic::RunColumn,
+    generic::RunFewRows,
     generic::RunGridSample,
 };
 

@@ -80,6 +80,19 @@ TEST_CASE("Vector conv: 1x1 of any number of pixels, as products of matrices") {
   });
 }
 
+TEST_CASE("Vector conv: 1x1 of a few pixels and large weights, which are read in their order") {
+  ForEachInstructionSet([] {
+    Generator random(23);
+    for (int i = 0; i < 30; ++i) {
+      const int32_t outputs = Pick(random, 33, 600);
+      const int32_t inputs = 32 * 1024 / outputs + Pick(random, 1, 40);
+      ConvCase c = {{1, inputs, 1, Pick(random, 1, 4)}, {outputs, inputs, 1, 1}, Conv(1, 1, 0)};
+      SetRandomActivation(c.attributes, random);
+      CheckAgreement(c, RandomOptions(kTile, random), kTolerance, random);
+    }
+  });
+}
+
 TEST_CASE("Vector conv: weights too large for the cache go first") {
   ForEachInstructionSet([] {
     Generator random(4);

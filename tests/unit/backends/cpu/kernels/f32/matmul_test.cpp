@@ -63,12 +63,71 @@ TEST_CASE("Vector matmul: large matrices in panels") {
   ForEachInstructionSet([] {
     Generator random(5);
     for (const bool transposed : {false, true}) {
-      for (const int rows : {1, 2, 15, 40}) {
+      for (const int rows : {4, 15, 40}) {
         const Gemm gemm = {{rows, 1024}, Pick(random, 40, 140), transposed, true, 2};
         CHECK(Difference(gemm, random, "cpu.matmul.vector_panels") < kTolerance);
       }
     }
   });
+}
+
+TEST_CASE("Vector matmul: a few rows by a large matrix, of any depth and columns") {
+  ForEachInstructionSet([] {
+    Generator random(8);
+    for (const int32_t rows : {1, 2, 3}) {
+      for (const int32_t columns : {32, 39, 256, 1001, 4200}) {
+        for (const bool transposed : {false, true}) {
+          const Gemm gemm = {{rows, Pick(random, 1024, 1030)},
+                             columns,
+                             transposed,
+                             Pick(random, 0, 1) == 1,
+                             Pick(random, 1, 3)};
+          CAPTURE(rows);
+          CAPTURE(columns);
+          CHECK(Difference(gemm, random) < kTolerance);
+        }
+      }
+    }
+  });
+}
+
+TEST_CASE("Vector matmul: a few rows by a large matrix go through any activation") {
+  ForEachInstructionSet([] {
+    Generator random(9);
+    PairedOp op(kKernel, "cpu.matmul.portable");
+    op.AddInput(Random({2, 1024}, Layout::kRowMajor, random));
+    op.AddInput(Random({1024, 300}, Layout::kRowMajor, random, -0.03F, 0.03F), kConstant);
+    op.AddOutput({2, 300}, Layout::kRowMajor);
+    CHECK(op.Difference(MatMulAttributes{0, 0, {UnaryFunction::kTanh}}, 2) < kTolerance);
+  });
+}
+
+TEST_CASE("Vector matmul: a few rows give the same bits on any number of threads") {
+  ForEachInstructionSet([] {
+    std::vector<float> first;
+    for (const int threads : {1, 2, 3}) {
+      Generator random(10);
+      OpFixture op(FindKernel(kKernel));
+      op.AddInput(Random({3, 1024}, Layout::kRowMajor, random));
+      op.AddInput(Random({1024, 1001}, Layout::kRowMajor, random), kConstant);
+      const Tensor y = op.AddOutput(Tensor(DType::kF32, {3, 1001}, Layout::kRowMajor));
+      REQUIRE(op.Run(MatMulAttributes{}, threads).ok());
+      if (threads == 1) first = y.Values<float>();
+      CHECK(y.Values<float>() == first);
+    }
+  });
+}
+
+TEST_CASE("Vector matmul: a few rows read their matrix in place, which takes no memory") {
+  for (const int32_t rows : {3, 4}) {
+    PairedOp op("cpu.matmul.vector_panels", "cpu.matmul.portable");
+    Generator random(11);
+    op.AddInput(Random({rows, 1024}, Layout::kRowMajor, random));
+    op.AddInput(Random({1024, 256}, Layout::kRowMajor, random), kConstant);
+    op.AddOutput({rows, 256}, Layout::kRowMajor);
+    const bool is_refused = op.Check(MatMulAttributes{}).code() == StatusCode::kUnsupported;
+    CHECK(is_refused == (rows == 3));
+  }
 }
 
 TEST_CASE("Vector matmul: one column for each batch, of any depth") {
