@@ -23,6 +23,7 @@ namespace {
 
 using In = ConvInput;
 constexpr int kInputTile = 6;
+constexpr int kTaps = 9;
 constexpr int64_t kSmallWork = 300'000;
 constexpr int kLineFloats = 16;
 
@@ -37,25 +38,58 @@ struct Winograd {
   int tile_columns;
 };
 
+/// Outputs whose weights are transformed together, in lanes.
+constexpr int kPackedAtOnce = 8;
+
 /// Computes G g G transposed in double, so that the weights' transform adds no significant error.
-void TransformWeights(const float* w, double* coefficients) {
+void TransformWeights(const float (&w)[kTaps][kPackedAtOnce],
+                      double (&coefficients)[kWinogradCoefficients][kPackedAtOnce]) {
   constexpr double kG[kInputTile][3] = {{1.0 / 4, 0, 0},
                                         {-1.0 / 6, -1.0 / 6, -1.0 / 6},
                                         {-1.0 / 6, 1.0 / 6, -1.0 / 6},
                                         {1.0 / 24, 1.0 / 12, 1.0 / 6},
                                         {1.0 / 24, -1.0 / 12, 1.0 / 6},
                                         {0, 0, 1}};
-  double half[kInputTile][3] = {};
+  double half[kInputTile][3][kPackedAtOnce] = {};
   for (int r = 0; r < kInputTile; ++r) {
     for (int c = 0; c < 3; ++c) {
-      for (int k = 0; k < 3; ++k) half[r][c] += kG[r][k] * static_cast<double>(w[k * 3 + c]);
+      for (int k = 0; k < 3; ++k) {
+        const double factor = kG[r][k];
+        for (int lane = 0; lane < kPackedAtOnce; ++lane) {
+          half[r][c][lane] += factor * static_cast<double>(w[k * 3 + c][lane]);
+        }
+      }
     }
   }
   for (int r = 0; r < kInputTile; ++r) {
     for (int c = 0; c < kInputTile; ++c) {
-      double sum = 0.0;
-      for (int k = 0; k < 3; ++k) sum += half[r][k] * kG[c][k];
-      coefficients[r * kInputTile + c] = sum;
+      double(&sums)[kPackedAtOnce] = coefficients[r * kInputTile + c];
+      for (int lane = 0; lane < kPackedAtOnce; ++lane) {
+        double sum = 0.0;
+        for (int k = 0; k < 3; ++k) sum += half[r][k][lane] * kG[c][k];
+        sums[lane] = sum;
+      }
+    }
+  }
+}
+
+/// Transforms the weights of `count` outputs from `output` on, of input k, to `weights`, where the
+/// coefficients' rows are `step` floats apart.
+void PackOutputs(const TensorView& w, const portable::StoredWeights& stored, int output, int count,
+                 int64_t k, float* weights, int64_t step) {
+  float taps[kTaps][kPackedAtOnce] = {};
+  for (int lane = 0; lane < count; ++lane) {
+    const int64_t from = int64_t{output + lane} * w.strides[0] + k * w.strides[1];
+    for (int row = 0; row < 3; ++row) {
+      stored.Read(from + int64_t{row} * w.strides[2], w.strides[3], 3, output + lane,
+                  &taps[row * 3][lane], kPackedAtOnce);
+    }
+  }
+  double coefficients[kWinogradCoefficients][kPackedAtOnce];
+  TransformWeights(taps, coefficients);
+  for (int i = 0; i < kWinogradCoefficients; ++i, weights += step) {
+    for (int lane = 0; lane < count; ++lane) {
+      weights[lane] = static_cast<float>(coefficients[i][lane]);
     }
   }
 }
@@ -67,21 +101,12 @@ void Pack(const OpCall& op, const PackedWeights& packed) {
   const int64_t inputs = packed.shape.depth;
   for (int g = 0; g < packed.group_count; ++g) {
     const ChannelGroup& group = packed.groups[g];
-    float* weights = packed.PackedOf(group);
-    for (int m = 0; m < group.channels; ++m) {
-      for (int64_t k = 0; k < inputs; ++k) {
-        double coefficients[kWinogradCoefficients];
-        const int64_t output = group.first + m;
-        const int64_t from = output * w.strides[0] + k * w.strides[1];
-        float taps[9];
-        for (int row = 0; row < 3; ++row) {
-          stored.Read(from + int64_t{row} * w.strides[2], w.strides[3], 3, output, taps + row * 3,
-                      1);
-        }
-        TransformWeights(taps, coefficients);
-        for (int i = 0; i < kWinogradCoefficients; ++i) {
-          weights[(i * inputs + k) * group.width + m] = static_cast<float>(coefficients[i]);
-        }
+    for (int64_t k = 0; k < inputs; ++k) {
+      float* weights = packed.PackedOf(group) + k * group.width;
+      for (int m = 0; m < group.channels; m += kPackedAtOnce) {
+        const int left = group.channels - m;
+        PackOutputs(w, stored, group.first + m, left < kPackedAtOnce ? left : kPackedAtOnce, k,
+                    weights + m, inputs * group.width);
       }
     }
   }
