@@ -1,9 +1,6 @@
 #include "converter/measure/traced_run.hpp"
 
 #include <unistd.h>
-#if defined(__x86_64__)
-#include <xmmintrin.h>
-#endif
 
 #include <algorithm>
 #include <cstring>
@@ -128,32 +125,6 @@ tenon_trace TraceWith(Trace& run) {
   return trace;
 }
 
-/// Takes subnormal numbers for zeros on this thread, as long as it lives. Values of random weights
-/// shrink from op to op until they are subnormal, which those of trained networks seldom are, and
-/// on some processors such an op takes up to a hundred times as long.
-class FlushSubnormals {
- public:
-  FlushSubnormals() {
-#if defined(__x86_64__)
-    constexpr unsigned int kResultsAndOperands = 0x8040;
-    before_ = _mm_getcsr();
-    _mm_setcsr(before_ | kResultsAndOperands);
-#endif
-  }
-  FlushSubnormals(const FlushSubnormals&) = delete;
-  FlushSubnormals& operator=(const FlushSubnormals&) = delete;
-  ~FlushSubnormals() {
-#if defined(__x86_64__)
-    _mm_setcsr(before_);
-#endif
-  }
-
- private:
-#if defined(__x86_64__)
-  unsigned int before_ = 0;
-#endif
-};
-
 /// Returns false if a device does some of the work: then this thread's time is not the op's.
 bool RunsOnThisThread(const tenon::Plan& plan) {
   for (size_t i = 0; i < plan.OpCount(); ++i) {
@@ -183,7 +154,6 @@ Status RunPlan(const PlanToProfile& subject, int iterations, int threads, RunSam
   const tenon_trace wall = TraceWith(wall_run);
   const tenon_trace running = TraceWith(running_run);
   const Clock clock = is_one_thread ? RunningNanoseconds : WallNanoseconds;
-  const FlushSubnormals flush;
   constexpr int kWarmUp = 2;
   for (int i = 0; i < iterations + kWarmUp; ++i) {
     const uint64_t start = clock();

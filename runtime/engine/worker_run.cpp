@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "runtime/base/flush_subnormals.hpp"
 #include "runtime/engine/memory_block.hpp"
 #include "runtime/engine/take_rows.hpp"
 
@@ -205,6 +206,7 @@ Status WorkerRun::StartPiece() {
 }
 
 Status WorkerRun::RunOnHost(size_t end) {
+  const FlushSubnormals flush;
   for (; started_ < end; ++started_) {
     const uint32_t index = OpAt(started_);
     const BoundOp* op = &plan_->ops()[index];

@@ -8,6 +8,7 @@
 #include <memory>
 #include <new>
 
+#include "runtime/base/flush_subnormals.hpp"
 #include "runtime/base/home_process.hpp"
 
 namespace tenon::cpu {
@@ -124,6 +125,7 @@ class ThreadPool {
   [[nodiscard]] Worker& WorkerOf(int index) const { return workers_[static_cast<size_t>(index)]; }
 
   static void* WorkerMain(void* argument) {
+    const FlushSubnormals flush;  // as on the thread that runs the op
     const auto& worker = *static_cast<Worker*>(argument);
     worker.pool->WorkerLoop(worker.index);
     return nullptr;
