@@ -43,8 +43,10 @@ Status CheckBinding(const tenon::sdk::Execution& execution, size_t port, const v
   return OkStatus();
 }
 
-/// That memory for a port is apart from what a run writes, or, for an output, uses.
-Status CheckApart(const tenon::sdk::Execution& execution, size_t port, const tenon_memory& given) {
+/// That memory for a port is apart from what a run writes, or, for an output, uses. Firmware does
+/// not ask.
+[[maybe_unused]] Status CheckApart(const tenon::sdk::Execution& execution, size_t port,
+                                   const tenon_memory& given) {
   if (given.data == nullptr) return OkStatus();
   const char* const name = kHasWords ? PortAt(execution.plan().program(), port).name : nullptr;
   if (execution.OverlapsArenas(given, port)) {

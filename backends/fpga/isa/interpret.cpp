@@ -11,7 +11,6 @@ namespace tenon::fpga::isa {
 namespace {
 
 constexpr uint32_t kLineBytes = 64;
-constexpr uint32_t kPlanes = 4;
 constexpr uint32_t kFoldedBytes = 4;
 
 /// The integer nearest to sum * multiplier * 2^-(31 + shift), of the exact product.

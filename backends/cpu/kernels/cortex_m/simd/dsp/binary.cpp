@@ -87,7 +87,8 @@ class FastScale {
                  << more;
       doubled += step;
     };
-    for (const uint32_t* const end = table + kValues / 2; table != end;) {
+    const uint32_t* const end = table + kValues / 2;
+    while (table != end) {
       next();
       next();
       next();
