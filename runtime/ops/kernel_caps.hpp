@@ -68,6 +68,16 @@ struct KernelCaps {
   /// Neither allocates nor calls an operating system, and has a link name: firmware can run it.
   bool firmware = false;
 
+ private:
+  // In front of what calls it, since clang evaluates no constant with what it has not read yet.
+  template <typename T>
+  [[nodiscard]] constexpr KernelCaps With(T KernelCaps::*field, T value) const {
+    KernelCaps caps = *this;
+    caps.*field = value;
+    return caps;
+  }
+
+ public:
   // For lists of kernels, which say only what is not as usual. Each gives the same with one fact
   // more:  Takes(ConvSupports, LayoutNeed::kRowMajor).Workspace(ConvBytes).Weights(kInputsLast)
   [[nodiscard]] constexpr KernelCaps Named(const char* name, OpKind op_kind) const {
@@ -104,14 +114,6 @@ struct KernelCaps {
   [[nodiscard]] constexpr KernelCaps Firmware() const { return With(&KernelCaps::firmware, true); }
   [[nodiscard]] constexpr KernelCaps Portable() const {
     return Firmware().With(&KernelCaps::portable, true);
-  }
-
- private:
-  template <typename T>
-  [[nodiscard]] constexpr KernelCaps With(T KernelCaps::*field, T value) const {
-    KernelCaps caps = *this;
-    caps.*field = value;
-    return caps;
   }
 };
 
