@@ -382,6 +382,7 @@ TENON_API TENON_NODISCARD tenon_status tenon_session_bind_output(tenon_session* 
 
 /* One inference on the calling thread (and the threads of the plan's runner). Allocates nothing.
  * On failure outputs are undefined, state is what it was before, and the session may be run again.
+ * Hosts of 64-bit x86 and Arm take subnormal numbers for zeros in ops of the CPU meanwhile.
  * Firmware: takes the same way through the same ops every time, and ends; an interrupt handler may
  * do anything meanwhile but use this session or write to the plan. */
 TENON_API TENON_NODISCARD tenon_status tenon_session_run(tenon_session* session,
