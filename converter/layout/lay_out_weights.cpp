@@ -95,6 +95,7 @@ size_t AxisOfNeighbours(const Shape& shape, const std::vector<int32_t>& strides)
 
 /// Returns the same elements, laid out by `strides` instead of row-major.
 std::vector<std::byte> Permuted(const Tensor& tensor, const std::vector<int32_t>& strides) {
+  if (strides.empty()) return *tensor.constant;  // a scalar
   std::vector<std::byte> bytes(tensor.constant->size());
   const size_t axis = AxisOfNeighbours(tensor.shape, strides);
   switch (DTypeBytes(tensor.dtype)) {

@@ -74,8 +74,8 @@ constexpr uint64_t SumLanes(const uint8_t*& /*bytes*/, size_t& /*words*/, uint64
 constexpr size_t kLaneBytes = 2048;
 constexpr size_t kLaneWords = kLaneBytes / 8;
 
-/// Returns what kLaneBytes zeros behind a message make of its sum: it is linear, so that there is
-/// a value for each of the 8 digits (of 4 bits), whose sum it is.
+/// Contains what kLaneBytes zeros behind a message make of its sum: that is linear, so that there
+/// is a value for each of the sum's 8 digits (of 4 bits), which are added up.
 struct ZerosBehind {
   uint32_t values[8][16];
 };
@@ -99,6 +99,7 @@ constexpr ZerosBehind MakeZerosBehind() {
 }
 constexpr ZerosBehind kZerosBehind = MakeZerosBehind();
 
+/// Returns the sum of the message with kLaneBytes zeros behind it.
 uint64_t WithZerosBehind(uint64_t sum) {
   uint32_t result = 0;
   for (const auto& of_digit : kZerosBehind.values) {

@@ -70,6 +70,13 @@ TEST_CASE("LaidOutWeights: elements of any size are where the layout has them, h
   }
 }
 
+TEST_CASE("LaidOutWeights: a scalar is what it was") {
+  Tensor scalar;
+  scalar.dtype = DType::kF32;
+  scalar.constant = std::make_shared<const std::vector<std::byte>>(4, std::byte{7});
+  CHECK(*LaidOutWeights().Get(scalar, Layout::kOutputsLast) == *scalar.constant);
+}
+
 TEST_CASE("LayOutWeights: a transposed matrix is turned, a plain one is right as it is") {
   const char* text = R"(input %x: f32[1,3]
 const %b: f32[2,3] = [1, 2, 3, 4, 5, 6]
