@@ -73,7 +73,7 @@ std::vector<float> RowsOf(const Graph& graph, const Op& product) {
   if (!is_plain || !matrix.IsConstant() || matrix.dtype != DType::kF32) return {};
   if (matrix.shape.rank != 2 || matrix.layout != Layout::kRowMajor) return {};
   const auto columns = static_cast<size_t>(matrix.shape[1]);
-  std::vector<float> rows(matrix.shape.Elements() + columns);
+  std::vector<float> rows(static_cast<size_t>(matrix.shape.Elements()) + columns);
   std::memcpy(rows.data(), matrix.constant->data(), (rows.size() - columns) * sizeof(float));
   if (product.inputs.size() > GemmInput::kBias && product.inputs[GemmInput::kBias] != kNone) {
     const Tensor& bias = graph.tensor(product.inputs[GemmInput::kBias]);

@@ -22,7 +22,7 @@ std::string WhyNot(const Graph& graph, const Op& op) {
   if (TraitsOf(op.kind).matrix_product && weights.shape.rank != 2) return "it has several matrices";
   if (Operand(graph, op, QuantizedGemmInput::kWeightsZeroPoint) != nullptr)
     return "its weights have zero points";
-  for (const size_t index : {GemmInput::kBias, QuantizedGemmInput::kXZeroPoint}) {
+  for (const size_t index : {size_t{GemmInput::kBias}, size_t{QuantizedGemmInput::kXZeroPoint}}) {
     const Tensor* operand = Operand(graph, op, index);
     if (operand != nullptr && !operand->IsConstant()) return "a parameter is no constant";
   }

@@ -191,7 +191,8 @@ class Matcher {
     const auto attributes = op.attributes.As<QuantizedMatMulAttributes>();
     const bool plain = attributes.output.to == static_cast<int32_t>(DType::kI32) &&
                        attributes.matmul.transpose_a == 0 && attributes.matmul.transpose_b == 0;
-    for (const size_t absent : {In::kBias, In::kMultiplier, In::kShift, In::kXZeroPoint}) {
+    constexpr size_t kAbsent[] = {In::kBias, In::kMultiplier, In::kShift, In::kXZeroPoint};
+    for (const size_t absent : kAbsent) {
       if (op.InputOrNone(absent) != kNone) return false;
     }
     match.weights = op.inputs[In::kWeights];
@@ -228,7 +229,7 @@ class Matcher {
     if (less == nullptr || less->inputs[0] != sums || !IsPlain(*less)) return kNone;
     const Op* shift = reader_.Binary({less->inputs[1]}, BinaryFunction::kMul);
     if (shift == nullptr) return kNone;
-    for (const size_t i : {0, 1}) {
+    for (const size_t i : {size_t{0}, size_t{1}}) {
       const Op* cast = reader_.OpOf({shift->inputs[i]});
       if (cast == nullptr || cast->kind != OpKind::kCast) continue;
       const bool is_right =
@@ -252,7 +253,7 @@ class Matcher {
     if (scale == nullptr || graph_.tensor(scaled->outputs[0]).shape != graph_.tensor(sums).shape) {
       return false;
     }
-    for (const size_t i : {0, 1}) {
+    for (const size_t i : {size_t{0}, size_t{1}}) {
       if (!reader_.Same(scale->inputs[i], x_scale)) continue;
       match.scale = scale->inputs[1 - i];
       match.last = graph_.tensor(scaled->outputs[0]).producer;

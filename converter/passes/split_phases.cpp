@@ -247,7 +247,9 @@ class Splitter {
   }
   /// The weights of all taps that channel reads of input `input`.
   [[nodiscard]] const double* KernelOf(size_t channel, int32_t input) const {
-    return values_.data() + (channel * shape_[1] + input) * shape_[2] * shape_[3];
+    const auto taps = static_cast<size_t>(shape_[2]) * static_cast<size_t>(shape_[3]);
+    const auto inputs = static_cast<size_t>(shape_[1]);
+    return values_.data() + (channel * inputs + static_cast<size_t>(input)) * taps;
   }
 
   /// Returns whether any weight of the phase's tap, along rows (0) or columns (1), is not zero.
