@@ -182,7 +182,8 @@ void AddWeights(const WeightsReport& weights, std::string& text) {
 /// Adds which ops read a device's bytes unconverted and which do not.
 void AddInputFormats(const std::vector<PassReport>& passes, std::string& text) {
   for (const PassReport& pass : passes) {
-    if (pass.name != "fold-input-formats" || pass.changed + pass.declined.size() == 0) continue;
+    if (pass.name != "fold-input-formats") continue;
+    if (pass.changed == 0 && pass.declined.empty()) continue;
     text += fmt::format("input format: taken by {} op(s) that read the input\n", pass.changed);
     for (const Declined& entry : pass.declined) {
       text += fmt::format("input format: before '{}' the data is converted: {}\n", entry.op,
