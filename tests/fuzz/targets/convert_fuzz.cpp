@@ -30,10 +30,18 @@ bool IsRunByCpu(const ConvertRequest& request) {
          request.board == "npu-3unit";
 }
 
+/// True if the inputs, which hold any bytes, name a place that a tensor does not have.
+bool IsOfPlaces(const tenon::test::Outcome& outcome) {
+  if (!outcome.loaded || outcome.status != TENON_INVALID_ARGUMENT) return false;
+  return outcome.error.find(": index ") != std::string::npos ||
+         outcome.error.find(": there is no box ") != std::string::npos;
+}
+
 void Run(const std::vector<uint8_t>& plan, const ConvertRequest& request) {
   if (!IsRunByCpu(request)) return;
   const tenon::test::Outcome outcome = tenon::test::Attempt(plan, tenon_backend_cpu()).Run(7);
   if (outcome.status == TENON_OK || outcome.status == TENON_FAILED_PRECONDITION) return;
+  if (IsOfPlaces(outcome)) return;
   AbortWith("the plan does not run: " + outcome.error);
 }
 
