@@ -11,7 +11,7 @@ using namespace tenon::test;  // NOLINT
 
 namespace {
 
-constexpr Deadline kPatience = 300'000'000U;  // ns
+constexpr Deadline kWaitPatience = 300'000'000U;  // ns
 
 /// A board that is opened now computes right.
 void CheckRecovered() {
@@ -57,10 +57,10 @@ TEST_CASE("faults: a stuck accelerator ends at the deadline, is given up, and op
   void* event = nullptr;
   REQUIRE(Words(rig->Enqueue(&event)) == "");
   const Deadline begin = NowPlus(0);
-  const Status status = rig->Wait(event, kPatience);
+  const Status status = rig->Wait(event, kWaitPatience);
   CHECK(status.code() == StatusCode::kDeadlineExceeded);
   CHECK(Contains(Words(status), "the accelerator did not answer"));
-  CHECK(NowPlus(0) - begin < 20 * kPatience);
+  CHECK(NowPlus(0) - begin < 20 * kWaitPatience);
   // Nothing touches the session's memory any more, so that the queue can be closed.
   CHECK_FALSE(rig->Drain(0).ok());
   CHECK(Words(rig->Drain(0)) == "");

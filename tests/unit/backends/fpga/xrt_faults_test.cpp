@@ -16,7 +16,7 @@ using namespace tenon::test;  // NOLINT
 namespace {
 
 /// ns, of one run in which a call fails: it may have to wait for as long.
-constexpr uint64_t kPatience = 500'000'000;
+constexpr uint64_t kFallbackPatience = 500'000'000;
 /// ns, of one in which none does, whatever else the machine has to do.
 constexpr uint64_t kLongPatience = 30'000'000'000U;
 constexpr uint64_t kMostOfAUse = 20'000'000'000U;  // ns: no wait without end
@@ -133,7 +133,7 @@ Failure FailOneCall(Use use, bool fallback, const Failing& failing, int number,
   const uint64_t freed = CountOf("buffers_freed");
   const uint64_t begin = MonotonicNow();
   failing.fail_at(number, function);
-  const Outcome outcome = use(fallback, kPatience);
+  const Outcome outcome = use(fallback, kFallbackPatience);
   const Failure failure{failing.failed(), !outcome.error.empty()};
   failing.fail_at(0, nullptr);
   if (failure.name.empty()) return failure;

@@ -68,8 +68,6 @@ std::vector<T> ExpectedFrom(const Dims& dims, const Source& source) {
   return values;
 }
 
-inline Layout PickLayout(Generator& random) { return kAllLayouts[Pick(random, 0, 4)]; }
-
 /// Dims of a random rank from `low` to `high`.
 inline Dims RandomDims(Generator& random, int low, int high, int32_t largest = 5) {
   Dims dims(static_cast<size_t>(Pick(random, low, high)));

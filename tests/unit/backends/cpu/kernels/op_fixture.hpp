@@ -202,6 +202,8 @@ inline int32_t Pick(Generator& random, int32_t low, int32_t high) {
   return std::uniform_int_distribution<int32_t>(low, high)(random);
 }
 
+inline Layout PickLayout(Generator& random) { return kAllLayouts[Pick(random, 0, 4)]; }
+
 /// Largest |actual - expected| over the largest |expected| (or over 1e-30 where all are 0). NaN
 /// and infinities must stand at the same places, else the answer is infinity.
 template <typename T>

@@ -31,6 +31,11 @@ inline const KernelCaps& FindCaps(const char* id) {
   return Kernels()[0];
 }
 
+/// One of the layouts that kChannelsLastStrided allows.
+inline Layout PickChannelsLast(Generator& random) {
+  return Pick(random, 0, 1) == 0 ? Layout::kChannelsLast : Layout::kChannelsLastGaps;
+}
+
 /// Operands go to both kernels; each has an output of its own.
 class PairedOp {
  public:

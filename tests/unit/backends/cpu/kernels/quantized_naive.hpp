@@ -27,8 +27,8 @@ namespace tenon::cpu::testing {
 }
 
 /// Bytes of the whole range of the dtype, its ends more often than the others.
-[[nodiscard]] inline Tensor RandomBytes(DType dtype, const std::vector<int32_t>& dims,
-                                        Layout layout, Generator& random) {
+[[nodiscard]] inline Tensor RandomBytesAndEnds(DType dtype, const std::vector<int32_t>& dims,
+                                               Layout layout, Generator& random) {
   Tensor tensor(dtype, dims, layout);
   std::vector<uint8_t> values(tensor.count());
   for (uint8_t& value : values) {

@@ -9,12 +9,12 @@
 #include <thread>
 
 #include "backends/opencl/device/device.hpp"
+#include "tests/unit/backends/opencl/device/queue_bench.hpp"
 #include "tests/unit/backends/opencl/opencl_fixture.hpp"
 
 namespace tenon::opencl::testing {
 namespace {
 
-constexpr Deadline kMillisecond = 1'000'000;
 constexpr Deadline kMinute = 60'000 * kMillisecond;
 
 /// An event that ends when it is told to.

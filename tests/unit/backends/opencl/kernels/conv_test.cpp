@@ -11,7 +11,7 @@
 namespace tenon::opencl::testing {
 namespace {
 
-constexpr const char* kTile = "opencl.conv.tile";
+constexpr const char* kConvTile = "opencl.conv.tile";
 
 /// Any geometry: odd channels, unequal strides, pads and dilations, batches, one or more groups.
 ConvCase PickCase(Generator& random) {
@@ -42,7 +42,7 @@ TEST_CASE("OpenCL conv: tiles agree with the portable kernel on any geometry") {
   for (int i = 0; i < 150; ++i) {
     const ConvCase c = PickCase(random);
     CAPTURE(i);
-    CHECK(ConvExcess(kTile, c, random) <= 1.0);
+    CHECK(ConvExcess(kConvTile, c, random) <= 1.0);
   }
 }
 
@@ -54,7 +54,7 @@ TEST_CASE("OpenCL conv: 1x1 without padding is a product of pixels at equal dist
       PickRest(c, random);
       CAPTURE(outputs);
       CAPTURE(size);
-      CHECK(ConvExcess(kTile, c, random) <= 1.0);
+      CHECK(ConvExcess(kConvTile, c, random) <= 1.0);
     }
   }
 }
@@ -65,11 +65,11 @@ TEST_CASE("OpenCL conv: every variant that is listed runs, and they give differe
   c.residual = Residual::kSeparate;
   const ConvCase pointwise = {{1, 19, 6, 5}, {37, 19, 1, 1}, Conv(1, 1, 0)};
   std::set<const TileShape*> tiles;
-  for (const std::string& variant : VariantsOf(kTile)) {
+  for (const std::string& variant : VariantsOf(kConvTile)) {
     CAPTURE(variant);
     tiles.insert(FindTile(variant.c_str()));
-    CHECK(ConvExcess(kTile + (":" + variant), c, random) <= 1.0);
-    CHECK(ConvExcess(kTile + (":" + variant), pointwise, random) <= 1.0);
+    CHECK(ConvExcess(kConvTile + (":" + variant), c, random) <= 1.0);
+    CHECK(ConvExcess(kConvTile + (":" + variant), pointwise, random) <= 1.0);
     CHECK(ConvExcess("opencl.conv.first:" + variant, {{2, 3, 9, 8}, {20, 3, 3, 3}, Conv(1, 2, 1)},
                      random) <= 1.0);
   }
@@ -81,8 +81,8 @@ TEST_CASE("OpenCL conv: a variant that is unknown changes nothing") {
   Generator random(4);
   const ConvCase c = {{1, 5, 4, 4}, {9, 5, 3, 3}, Conv(1, 1, 1)};
   for (const std::string variant : {":9x9", ":", ":7x16x", ":7x1"}) {
-    CHECK(FindTile(VariantIn((kTile + variant).c_str())) == nullptr);
-    CHECK(ConvExcess(kTile + variant, c, random) <= 1.0);
+    CHECK(FindTile(VariantIn((kConvTile + variant).c_str())) == nullptr);
+    CHECK(ConvExcess(kConvTile + variant, c, random) <= 1.0);
   }
 }
 
@@ -95,7 +95,7 @@ TEST_CASE("OpenCL conv: activations beyond clips are compiled in") {
     c.residual = Residual::kSeparate;
     c.attributes.activation = {function, 0.125F, 0.5F};
     CAPTURE(static_cast<int>(function));
-    CHECK(ConvExcess(kTile, c, random) <= 1.0);
+    CHECK(ConvExcess(kConvTile, c, random) <= 1.0);
   }
 }
 
@@ -104,7 +104,7 @@ TEST_CASE("OpenCL conv: NaN and infinity pass through relu as on the CPU") {
   c.attributes.activation.function = UnaryFunction::kRelu;
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  PairedOp op(kTile);
+  PairedOp op(kConvTile);
   op.AddInput(Tensor::From<float>(DType::kF32, c.x, {1, -1, kNan, kInfinity, -kInfinity, 0, 2, -3},
                                   Layout::kChannelsLast));
   op.AddInput(Tensor::From<float>(DType::kF32, c.w, {1}), kConstant);
@@ -130,13 +130,13 @@ TEST_CASE("OpenCL conv: small shapes of every kind") {
   ConvCase padded = {{2, 5, 4, 5}, {2 * 19, 5, 3, 2}, Conv(1, 1, 1)};
   padded.residual = Residual::kIsOutput;
   padded.y_layout = Layout::kChannelsLastGaps;
-  CHECK(ConvExcess(kTile, padded, random) <= 1.0);
+  CHECK(ConvExcess(kConvTile, padded, random) <= 1.0);
   CHECK(ConvExcess("opencl.conv.reference", padded, random) <= 1.0);
   ConvCase grouped = {{1, 6, 6, 3}, {34, 3, 2, 2}, Conv(2, 2, 0)};
   grouped.x_layout = Layout::kChannelsLastGaps;
-  CHECK(ConvExcess(kTile, grouped, random) <= 1.0);
+  CHECK(ConvExcess(kConvTile, grouped, random) <= 1.0);
   const ConvCase pointwise = {{1, 9, 3, 3}, {18, 9, 1, 1}, Conv(1, 1, 0)};
-  CHECK(ConvExcess(kTile, pointwise, random) <= 1.0);
+  CHECK(ConvExcess(kConvTile, pointwise, random) <= 1.0);
   ConvCase first = {{1, 3, 5, 6}, {17, 3, 3, 3}, Conv(1, 2, 1)};
   first.x_layout = Layout::kRowMajor;
   first.y_layout = Layout::kRowMajorGaps;
@@ -160,7 +160,7 @@ TEST_CASE("OpenCL conv: tiles refuse weights that are no constants") {
   Generator random(8);
   ConvCase c = {{1, 4, 5, 5}, {8, 4, 3, 3}, Conv(1, 1, 1)};
   c.constant_weights = false;
-  CHECK(MakeConv(kTile, c, random).Check(c.attributes).code() == StatusCode::kUnsupported);
+  CHECK(MakeConv(kConvTile, c, random).Check(c.attributes).code() == StatusCode::kUnsupported);
 }
 
 }  // namespace tenon::opencl::testing

@@ -7,7 +7,7 @@
 namespace tenon::opencl::testing {
 namespace {
 
-constexpr const char* kKernel = "opencl.conv.depthwise";
+constexpr const char* kDepthwiseConv = "opencl.conv.depthwise";
 
 /// Channels: whole blocks, a rest of fours, a rest of ones.
 constexpr int32_t kChannels[] = {2, 7, 16, 24, 35};
@@ -25,7 +25,7 @@ TEST_CASE("OpenCL depthwise: square kernels with stride 1 and 2") {
         CAPTURE(channels);
         CAPTURE(taps);
         CAPTURE(stride);
-        CHECK(ConvExcess(kKernel, c, random) <= 1.0);
+        CHECK(ConvExcess(kDepthwiseConv, c, random) <= 1.0);
       }
     }
   }
@@ -51,7 +51,7 @@ TEST_CASE("OpenCL depthwise: any kernel, stride, padding and dilation") {
     }
     PickRest(c, random);
     CAPTURE(i);
-    CHECK(ConvExcess(kKernel, c, random) <= 1.0);
+    CHECK(ConvExcess(kDepthwiseConv, c, random) <= 1.0);
   }
 }
 
@@ -61,7 +61,7 @@ TEST_CASE("OpenCL depthwise: small shapes of every kind") {
     ConvCase c = {{2, 23, 3, 6}, {23, 1, 3, 3}, Conv(23, 1, dilation, dilation)};
     c.residual = Residual::kIsOutput;
     c.y_layout = Layout::kChannelsLastGaps;
-    CHECK(ConvExcess(kKernel, c, random) <= 1.0);
+    CHECK(ConvExcess(kDepthwiseConv, c, random) <= 1.0);
   }
 }
 
@@ -70,7 +70,7 @@ TEST_CASE("OpenCL depthwise: rows narrower than a tile, and a single pixel") {
   for (const int32_t width : {1, 2, 3, 5}) {
     ConvCase c = {{1, 16, 3, width}, {16, 1, 3, 3}, Conv(16, 1, 1)};
     CAPTURE(width);
-    CHECK(ConvExcess(kKernel, c, random) <= 1.0);
+    CHECK(ConvExcess(kDepthwiseConv, c, random) <= 1.0);
   }
 }
 
@@ -78,13 +78,13 @@ TEST_CASE("OpenCL depthwise: an activation that is compiled in") {
   Generator random(4);
   ConvCase c = {{1, 21, 6, 6}, {21, 1, 3, 3}, Conv(21, 1, 1)};
   c.attributes.activation = {UnaryFunction::kHardSwish, 0.0F, 0.0F};
-  CHECK(ConvExcess(kKernel, c, random) <= 1.0);
+  CHECK(ConvExcess(kDepthwiseConv, c, random) <= 1.0);
 }
 
 TEST_CASE("OpenCL depthwise: several outputs per channel are left to tiles") {
   Generator random(5);
   const ConvCase c = {{1, 4, 5, 5}, {8, 1, 3, 3}, Conv(4, 1, 1)};
-  CHECK(MakeConv(kKernel, c, random).Check(c.attributes).code() == StatusCode::kUnsupported);
+  CHECK(MakeConv(kDepthwiseConv, c, random).Check(c.attributes).code() == StatusCode::kUnsupported);
   CHECK(ConvExcess("opencl.conv.tile", c, random) <= 1.0);
 }
 

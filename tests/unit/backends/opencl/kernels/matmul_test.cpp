@@ -8,7 +8,7 @@
 namespace tenon::opencl::testing {
 namespace {
 
-constexpr const char* kTile = "opencl.matmul.tile";
+constexpr const char* kProductTile = "opencl.matmul.tile";
 constexpr const char* kReference = "opencl.matmul.reference";
 
 struct Gemm {
@@ -57,12 +57,12 @@ Gemm Make(const std::vector<int32_t>& batches, int32_t rows, int32_t depth, int3
 TEST_CASE(
     "OpenCL matmul: every variant that is listed runs, with packed and with variable factors") {
   Generator random(11);
-  for (const std::string& variant : VariantsOf(kTile)) {
+  for (const std::string& variant : VariantsOf(kProductTile)) {
     CAPTURE(variant);
     Gemm gemm = Make({}, 9, 21, 37, false, true);
-    CHECK(Excess(kTile + (":" + variant), gemm, random) <= 1.0);
+    CHECK(Excess(kProductTile + (":" + variant), gemm, random) <= 1.0);
     gemm.constant_b = false;
-    CHECK(Excess(kTile + (":" + variant), gemm, random) <= 1.0);
+    CHECK(Excess(kProductTile + (":" + variant), gemm, random) <= 1.0);
   }
 }
 
@@ -75,7 +75,7 @@ TEST_CASE("OpenCL matmul: one row and many, a constant second factor, transposed
       gemm.activation = UnaryFunction::kRelu;
       CAPTURE(rows);
       CAPTURE(columns);
-      CHECK(Excess(kTile, gemm, random) <= 1.0);
+      CHECK(Excess(kProductTile, gemm, random) <= 1.0);
     }
   }
 }
@@ -90,9 +90,9 @@ TEST_CASE("OpenCL matmul: batches of two variable factors, both transposed or no
         gemm.constant_b = false;
         CAPTURE(transpose_a);
         CAPTURE(transpose_b);
-        CHECK(Excess(kTile, gemm, random, 2) <= 1.0);
+        CHECK(Excess(kProductTile, gemm, random, 2) <= 1.0);
         gemm.bias = {37};
-        CHECK(Excess(kTile, gemm, random) <= 1.0);
+        CHECK(Excess(kProductTile, gemm, random) <= 1.0);
       }
     }
   }
@@ -105,11 +105,11 @@ TEST_CASE("OpenCL matmul: one matrix for all batches of the other factor") {
       Gemm gemm = Make({2, 3}, 5, 20, 33, transpose_a, true);
       gemm.b = {33, 20};
       gemm.constant_b = constant;
-      CHECK(Excess(kTile, gemm, random) <= 1.0);
+      CHECK(Excess(kProductTile, gemm, random) <= 1.0);
       gemm = Make({4}, 5, 20, 33, transpose_a, false);
       gemm.a = transpose_a ? std::vector<int32_t>{1, 20, 5} : std::vector<int32_t>{1, 5, 20};
       gemm.constant_b = constant;
-      CHECK(Excess(kTile, gemm, random) <= 1.0);
+      CHECK(Excess(kProductTile, gemm, random) <= 1.0);
     }
   }
 }
@@ -127,7 +127,7 @@ TEST_CASE("OpenCL matmul: a bias of any shape with a value for every column") {
         gemm.constant_bias = constant;
         CAPTURE(bias.size());
         CAPTURE(constant);
-        CHECK(Excess(kTile, gemm, random) <= 1.0);
+        CHECK(Excess(kProductTile, gemm, random) <= 1.0);
       }
     }
   }
@@ -137,10 +137,10 @@ TEST_CASE("OpenCL matmul: small shapes of every kind") {
   Generator random(8);
   Gemm gemm = Make({2}, 3, 5, 18, false, true);
   gemm.bias = {2, 3, 18};
-  CHECK(Excess(kTile, gemm, random) <= 1.0);
+  CHECK(Excess(kProductTile, gemm, random) <= 1.0);
   gemm.constant_b = false;
   gemm.bias = {18};
-  CHECK(Excess(kTile, gemm, random) <= 1.0);
+  CHECK(Excess(kProductTile, gemm, random) <= 1.0);
   CHECK(Excess(kReference, gemm, random) <= 1.0);
 }
 
@@ -166,7 +166,7 @@ TEST_CASE("OpenCL matmul: the reference kernel broadcasts batches and biases in 
 
 TEST_CASE("OpenCL matmul: tiles refuse batches that broadcast in part, and say so") {
   Generator random(6);
-  PairedOp op(kTile);
+  PairedOp op(kProductTile);
   op.AddInput(Random({2, 1, 5, 7}, Layout::kRowMajor, random));
   op.AddInput(Random({3, 7, 9}, Layout::kRowMajor, random));
   op.AddOutput({2, 3, 5, 9}, Layout::kRowMajor);
@@ -180,7 +180,7 @@ TEST_CASE("OpenCL matmul: an activation that is compiled in") {
   Gemm gemm = Make({}, 9, 12, 20, false, true);
   gemm.bias = {20};
   gemm.activation = UnaryFunction::kGelu;
-  CHECK(Excess(kTile, gemm, random) <= 1.0);
+  CHECK(Excess(kProductTile, gemm, random) <= 1.0);
 }
 
 }  // namespace tenon::opencl::testing

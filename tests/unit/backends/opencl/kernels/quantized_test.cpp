@@ -13,7 +13,7 @@ namespace {
 
 using cpu::testing::LeastOf;
 using cpu::testing::MostOf;
-using cpu::testing::RandomBytes;
+using cpu::testing::RandomBytesAndEnds;
 using cpu::testing::RandomOutput;
 using cpu::testing::RandomScale;
 
@@ -103,20 +103,20 @@ void AddVectors(PairedOp& op, const GemmCase& c, bool constant, Generator& rando
   }
   const auto zero_points = [&](DType dtype, int32_t count) {
     if (count == 0) return op.AddAbsentInput();
-    op.AddInput(RandomBytes(dtype, {count}, Layout::kRowMajor, random), constant);
+    op.AddInput(RandomBytesAndEnds(dtype, {count}, Layout::kRowMajor, random), constant);
   };
   zero_points(c.x, c.x_zero_points);
   zero_points(c.w, c.weights_zero ? (c.each ? c.outputs : 1) : 0);
 }
 
-struct ConvCase {
+struct QuantizedConvCase {
   int32_t channels, outputs, group;
   std::array<int32_t, 2> extent, kernel, strides, dilations;
   std::array<int32_t, 4> pads;
 };
 
-void CheckConv(const std::string& kernel, const ConvCase& shape, Layout layout, bool constant,
-               Generator& random) {
+void CheckConv(const std::string& kernel, const QuantizedConvCase& shape, Layout layout,
+               bool constant, Generator& random) {
   const int32_t depth = shape.channels / shape.group;
   GemmCase c = AnyGemm(shape.outputs, depth * shape.kernel[0] * shape.kernel[1], false, random);
   if (kernel == "opencl.quantized_conv.reference" && Pick(random, 0, 2) == 0) {
@@ -139,18 +139,18 @@ void CheckConv(const std::string& kernel, const ConvCase& shape, Layout layout, 
   CAPTURE(shape.extent);
   CAPTURE(shape.kernel);
   PairedOp op(kernel);
-  op.AddInput(
-      RandomBytes(c.x, {2, shape.channels, shape.extent[0], shape.extent[1]}, layout, random));
-  op.AddInput(RandomBytes(c.w, {shape.outputs, depth, shape.kernel[0], shape.kernel[1]},
-                          AnyLayout(random), random),
+  op.AddInput(RandomBytesAndEnds(c.x, {2, shape.channels, shape.extent[0], shape.extent[1]}, layout,
+                                 random));
+  op.AddInput(RandomBytesAndEnds(c.w, {shape.outputs, depth, shape.kernel[0], shape.kernel[1]},
+                                 AnyLayout(random), random),
               constant);
   AddVectors(op, c, constant, random);
   op.AddOutput({2, shape.outputs, out[0], out[1]}, layout, c.y);
   CHECK(Equal(op, c.y, attributes));
 }
 
-ConvCase AnyConv(bool depthwise, int32_t most_channels, Generator& random) {
-  ConvCase c = {};
+QuantizedConvCase AnyConv(bool depthwise, int32_t most_channels, Generator& random) {
+  QuantizedConvCase c = {};
   c.channels = Pick(random, 1, most_channels);
   c.outputs = depthwise ? c.channels : Pick(random, 1, 40);
   c.group = depthwise ? c.channels : 1;
@@ -178,7 +178,7 @@ TEST_CASE("OpenCL quantized conv: tiles give the portable kernel's bits") {
 
 TEST_CASE("OpenCL quantized conv: single pixels of an image make one line") {
   Generator random(2);
-  const ConvCase shape = {24, 17, 1, {5, 7}, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}};
+  const QuantizedConvCase shape = {24, 17, 1, {5, 7}, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}};
   for (int i = 0; i < Cases(10); ++i) {
     CheckConv("opencl.quantized_conv.tile", shape, Layout::kChannelsLast, true, random);
     CheckConv("opencl.quantized_conv.tile", shape, Layout::kChannelsLastGaps, true, random);
@@ -217,7 +217,7 @@ TEST_CASE(
     "OpenCL quantized conv: by definition in any layout, groups and zero points of channels") {
   Generator random(4);
   for (int i = 0; i < Cases(60); ++i) {
-    ConvCase shape = AnyConv(false, 12, random);
+    QuantizedConvCase shape = AnyConv(false, 12, random);
     shape.group = Pick(random, 1, 3);
     shape.channels *= shape.group;
     shape.outputs *= shape.group;
@@ -245,8 +245,8 @@ TEST_CASE("OpenCL quantized matmul: tiles, and by definition with batches and tr
     std::vector<int32_t> b = {depth, columns};
     if (attributes.matmul.transpose_b != 0) b = {columns, depth};
     if (!tile && Pick(random, 0, 1) == 0) b.insert(b.begin(), 2);
-    op.AddInput(RandomBytes(c.x, a, layout, random));
-    op.AddInput(RandomBytes(c.w, b, layout, random), tile);
+    op.AddInput(RandomBytesAndEnds(c.x, a, layout, random));
+    op.AddInput(RandomBytesAndEnds(c.w, b, layout, random), tile);
     AddVectors(op, c, tile, random);
     op.AddOutput({2, rows, columns}, layout, c.y);
     CHECK(Equal(op, c.y, attributes));
@@ -257,8 +257,10 @@ TEST_CASE("OpenCL quantized kernels: weights of run time and constant inputs are
   Generator random(6);
   const auto reason = [&](bool constant_x, bool constant_w) {
     DeviceOp op("opencl.quantized_conv.tile");
-    op.AddInput(RandomBytes(DType::kI8, {1, 4, 3, 3}, Layout::kChannelsLast, random), constant_x);
-    op.AddInput(RandomBytes(DType::kI8, {4, 4, 1, 1}, Layout::kRowMajor, random), constant_w);
+    op.AddInput(RandomBytesAndEnds(DType::kI8, {1, 4, 3, 3}, Layout::kChannelsLast, random),
+                constant_x);
+    op.AddInput(RandomBytesAndEnds(DType::kI8, {4, 4, 1, 1}, Layout::kRowMajor, random),
+                constant_w);
     op.AddOutput(Tensor(DType::kI32, {1, 4, 3, 3}, Layout::kChannelsLast));
     QuantizedConvAttributes attributes;
     attributes.output.to = static_cast<int32_t>(DType::kI32);
@@ -339,9 +341,9 @@ TEST_CASE("OpenCL lookup: tables of bytes and of floats in any layout") {
     const std::vector<int32_t> dims = {2, 9, 3, 5};
     const bool floats = i % 2 == 0;
     PairedOp op("opencl.lookup.rows");
-    op.AddInput(RandomBytes(AnyByte(random), dims, AnyLayout(random), random));
+    op.AddInput(RandomBytesAndEnds(AnyByte(random), dims, AnyLayout(random), random));
     op.AddInput(floats ? Random({256}, Layout::kRowMajor, random)
-                       : RandomBytes(DType::kU8, {256}, Layout::kRowMajor, random),
+                       : RandomBytesAndEnds(DType::kU8, {256}, Layout::kRowMajor, random),
                 i % 3 != 0);
     op.AddOutput(dims, AnyLayout(random), floats ? DType::kF32 : DType::kU8);
     const struct {
@@ -372,8 +374,8 @@ TEST_CASE("OpenCL quantized binary: every function and rounding, broadcast, any 
       a.output = RandomOutput(z, fixed ? Rounding::kFixedPoint : Rounding::kHalfEven, random);
       const bool broadcast = Pick(random, 0, 1) == 0;
       PairedOp op("opencl.quantized_binary.rows");
-      op.AddInput(RandomBytes(x, {2, 9, 3, 5}, AnyLayout(random), random));
-      op.AddInput(RandomBytes(
+      op.AddInput(RandomBytesAndEnds(x, {2, 9, 3, 5}, AnyLayout(random), random));
+      op.AddInput(RandomBytesAndEnds(
           y, broadcast ? std::vector<int32_t>{9, 1, 1} : std::vector<int32_t>{2, 9, 3, 5},
           AnyLayout(random), random));
       op.AddOutput({2, 9, 3, 5}, AnyLayout(random), z);
@@ -405,7 +407,7 @@ TEST_CASE("OpenCL quantized average pool: windows of all kinds, both roundings, 
     a.scale = RandomScale(150.0, random);
     a.output = RandomOutput(y, i % 2 == 0 ? Rounding::kHalfAway : Rounding::kHalfEven, random);
     PairedOp op("opencl.quantized_average_pool.any");
-    op.AddInput(RandomBytes(x, dims, AnyLayout(random), random));
+    op.AddInput(RandomBytesAndEnds(x, dims, AnyLayout(random), random));
     op.AddOutput(out, AnyLayout(random), y);
     CHECK(Equal(op, y, a));
   }
@@ -431,7 +433,7 @@ TEST_CASE("OpenCL quantized reduce: every set of axes, both roundings, any layou
       a.scale = RandomScale(64.0 * count, random);
       a.output = RandomOutput(y, rounding, random);
       PairedOp op("opencl.quantized_reduce.any");
-      op.AddInput(RandomBytes(x, dims, AnyLayout(random), random));
+      op.AddInput(RandomBytesAndEnds(x, dims, AnyLayout(random), random));
       op.AddOutput(out, AnyLayout(random), y);
       CHECK(Equal(op, y, a));
     }
@@ -454,7 +456,7 @@ TEST_CASE("OpenCL quantized softmax: TFLite's and that in floats, along every ax
       a.least_difference = Pick(random, -255, 0);
     }
     PairedOp op("opencl.quantized_softmax.any");
-    op.AddInput(RandomBytes(x, {3, 19, 4, 5}, AnyLayout(random), random));
+    op.AddInput(RandomBytesAndEnds(x, {3, 19, 4, 5}, AnyLayout(random), random));
     op.AddOutput({3, 19, 4, 5}, AnyLayout(random), y);
     CHECK(Equal(op, y, a));
   }
@@ -469,13 +471,13 @@ TEST_CASE("OpenCL max pool and nearest resize: bytes too") {
       pool.strides[0] = pool.strides[1] = 2;
       pool.pads[0] = pool.pads[1] = 1;
       PairedOp max_pool("opencl.max_pool.any");
-      max_pool.AddInput(RandomBytes(dtype, {2, 21, 7, 7}, layout, random));
+      max_pool.AddInput(RandomBytesAndEnds(dtype, {2, 21, 7, 7}, layout, random));
       max_pool.AddOutput({2, 21, 3, 3}, layout, dtype);
       CHECK(Equal(max_pool, dtype, pool));
       const ResizeAttributes twice = {ResizeMode::kNearest,    {}, {}, -0.75F, 0, 4, {2, 5, 8, 6},
                                       {1.0F, 1.0F, 2.0F, 2.0F}};
       PairedOp resize("opencl.resize.any");
-      resize.AddInput(RandomBytes(dtype, {2, 5, 4, 3}, layout, random));
+      resize.AddInput(RandomBytesAndEnds(dtype, {2, 5, 4, 3}, layout, random));
       resize.AddOutput({2, 5, 8, 6}, layout, dtype);
       CHECK(Equal(resize, dtype, twice));
     }

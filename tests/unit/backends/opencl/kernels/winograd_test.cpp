@@ -9,7 +9,7 @@
 namespace tenon::opencl::testing {
 namespace {
 
-constexpr const char* kKernel = "opencl.conv.winograd";
+constexpr const char* kWinogradConv = "opencl.conv.winograd";
 /// Smaller convolutions are left to tiles.
 constexpr int32_t kFewestProducts = 2'500'000;
 
@@ -30,7 +30,7 @@ TEST_CASE("OpenCL Winograd: agrees with the portable kernel for odd channels, si
     c.attributes.activation.a = -4.0F;
     c.attributes.activation.b = 6.0F;
     CAPTURE(i);
-    CHECK(ConvExcess(kKernel, c, random) <= 1.0);
+    CHECK(ConvExcess(kWinogradConv, c, random) <= 1.0);
   }
 }
 
@@ -40,23 +40,23 @@ TEST_CASE("OpenCL Winograd: a small shape with all that can be fused") {
   c.residual = Residual::kIsOutput;
   c.y_layout = Layout::kChannelsLastGaps;
   c.attributes.activation.function = UnaryFunction::kRelu;
-  CHECK(ConvExcess(kKernel, c, random) <= 1.0);
+  CHECK(ConvExcess(kWinogradConv, c, random) <= 1.0);
 }
 
 TEST_CASE("OpenCL Winograd: tiles in several pieces, the last one smaller") {
   Generator random(2);
   ConvCase c = {{1, 96, 40, 44}, {80, 96, 3, 3}, Conv(1, 1, 1)};
   c.attributes.activation.function = UnaryFunction::kRelu;
-  CHECK(ConvExcess(kKernel, c, random, 2) <= 1.0);
+  CHECK(ConvExcess(kWinogradConv, c, random, 2) <= 1.0);
 }
 
 TEST_CASE("OpenCL Winograd: every variant that is listed runs") {
   Generator random(5);
   ConvCase c = {{1, 40, 13, 9}, {67, 40, 3, 3}, Conv(1, 1, 1)};
   c.residual = Residual::kSeparate;
-  for (const std::string& variant : VariantsOf(kKernel)) {
+  for (const std::string& variant : VariantsOf(kWinogradConv)) {
     CAPTURE(variant);
-    CHECK(ConvExcess(kKernel + (":" + variant), c, random) <= 1.0);
+    CHECK(ConvExcess(kWinogradConv + (":" + variant), c, random) <= 1.0);
   }
 }
 
@@ -65,7 +65,7 @@ TEST_CASE("OpenCL Winograd: an activation that is compiled in") {
   ConvCase c = {{1, 41, 11, 11}, {61, 41, 3, 3}, Conv(1, 1, 1)};
   c.residual = Residual::kSeparate;
   c.attributes.activation = {UnaryFunction::kSilu, 0.0F, 0.0F};
-  CHECK(ConvExcess(kKernel, c, random) <= 1.0);
+  CHECK(ConvExcess(kWinogradConv, c, random) <= 1.0);
 }
 
 TEST_CASE(
@@ -80,7 +80,8 @@ TEST_CASE(
                                          {{1, 16, 9, 9}, {16, 16, 3, 3}, Conv(1, 1, 1)},
                                          {{1, 160, 7, 7}, {320, 160, 3, 3}, Conv(1, 1, 1)}};
   for (const ConvCase& c : refused) {
-    CHECK(MakeConv(kKernel, c, random).Check(c.attributes).code() == StatusCode::kUnsupported);
+    CHECK(MakeConv(kWinogradConv, c, random).Check(c.attributes).code() ==
+          StatusCode::kUnsupported);
   }
 }
 

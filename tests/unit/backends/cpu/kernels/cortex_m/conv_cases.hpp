@@ -1,6 +1,8 @@
 // Convolutions for the tests of the Cortex-M kernels.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "tests/unit/backends/cpu/kernels/conv_shapes.hpp"
@@ -65,6 +67,19 @@ inline void CheckConv(const KernelEntry& kernel, const char* suffix, const ConvC
   }
   pair.UseSomeWorkspace(CapsOfKernel(kernel), attributes, Tensor(options.to, y), random);
   pair.CheckEqual(attributes);
+}
+
+/// So many cases, by the kernels of every set of instructions whose names end so.
+inline void CheckRandomConvs(const char* suffix,
+                             const std::function<ConvCase(int, Generator&)>& make, int count,
+                             uint32_t seed) {
+  ForEachSet("quantized_conv", suffix, [&](const KernelEntry& kernel) {
+    Generator random(seed);
+    for (int i = 0; i < count; ++i) {
+      const ConvCase c = make(i, random);
+      CheckConv(kernel, suffix, c, RandomOptions(random), random);
+    }
+  });
 }
 
 }  // namespace tenon::cpu::testing

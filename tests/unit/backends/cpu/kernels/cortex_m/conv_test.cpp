@@ -2,22 +2,9 @@
 #include "tests/unit/backends/cpu/kernels/cortex_m/conv_cases.hpp"
 
 namespace tenon::cpu::testing {
-namespace {
-
-void CheckCases(const std::function<ConvCase(int, Generator&)>& make, int count, uint32_t seed) {
-  ForEachSet("quantized_conv", "", [&](const KernelEntry& kernel) {
-    Generator random(seed);
-    for (int i = 0; i < count; ++i) {
-      const ConvCase c = make(i, random);
-      CheckConv(kernel, "", c, RandomOptions(random), random);
-    }
-  });
-}
-
-}  // namespace
-
 TEST_CASE("Cortex-M conv: the portable kernel's bits on random shapes and roundings") {
-  CheckCases(
+  CheckRandomConvs(
+      "",
       [](int, Generator& random) {
         return RandomShapes(Pick(random, 1, 40), Pick(random, 1, 20), 1, 4, random);
       },
@@ -25,7 +12,8 @@ TEST_CASE("Cortex-M conv: the portable kernel's bits on random shapes and roundi
 }
 
 TEST_CASE("Cortex-M conv: 1x1 of any number of channels and pixels") {
-  CheckCases(
+  CheckRandomConvs(
+      "",
       [](int i, Generator& random) {
         return SquareCase(i + 1, Pick(random, 1, 10), 1, 1 + i % 29, 1, 1, 0);
       },
@@ -33,7 +21,8 @@ TEST_CASE("Cortex-M conv: 1x1 of any number of channels and pixels") {
 }
 
 TEST_CASE("Cortex-M conv: 1x1 with a stride or padding") {
-  CheckCases(
+  CheckRandomConvs(
+      "",
       [](int, Generator& random) {
         return SquareCase(Pick(random, 1, 40), Pick(random, 1, 10), Pick(random, 1, 9),
                           Pick(random, 1, 9), 1, Pick(random, 1, 3), Pick(random, 0, 1));
@@ -42,7 +31,8 @@ TEST_CASE("Cortex-M conv: 1x1 with a stride or padding") {
 }
 
 TEST_CASE("Cortex-M conv: 3x3 of whole vectors, at the borders and inside") {
-  CheckCases(
+  CheckRandomConvs(
+      "",
       [](int, Generator& random) {
         return SquareCase(16 * Pick(random, 1, 3), Pick(random, 1, 16), Pick(random, 3, 9),
                           Pick(random, 3, 30), 3, Pick(random, 1, 2), Pick(random, 0, 2));
@@ -51,7 +41,8 @@ TEST_CASE("Cortex-M conv: 3x3 of whole vectors, at the borders and inside") {
 }
 
 TEST_CASE("Cortex-M conv: no images") {
-  CheckCases(
+  CheckRandomConvs(
+      "",
       [](int, Generator&) {
         ConvCase c = SquareCase(3, 4, 5, 5, 3, 1, 1);
         c.x[0] = 0;

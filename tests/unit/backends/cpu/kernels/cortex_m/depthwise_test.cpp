@@ -4,16 +4,6 @@
 namespace tenon::cpu::testing {
 namespace {
 
-void CheckCases(const std::function<ConvCase(int, Generator&)>& make, int count, uint32_t seed) {
-  ForEachSet("quantized_conv", "_depthwise", [&](const KernelEntry& kernel) {
-    Generator random(seed);
-    for (int i = 0; i < count; ++i) {
-      const ConvCase c = make(i, random);
-      CheckConv(kernel, "_depthwise", c, RandomOptions(random), random);
-    }
-  });
-}
-
 /// 3x3 windows with steps of 1 or 2 on a few short rows of channels by fours, with any padding.
 ConvCase ShortRows(Generator& random) {
   const int32_t channels = 4 * Pick(random, 1, 5);
@@ -69,7 +59,8 @@ ConvCase WindowCase(int32_t channels, int32_t height, int32_t width, Generator& 
 }  // namespace
 
 TEST_CASE("Cortex-M depthwise: the portable kernel's bits on random shapes and roundings") {
-  CheckCases(
+  CheckRandomConvs(
+      "_depthwise",
       [](int, Generator& random) {
         const int32_t channels = Pick(random, 1, 50);
         return RandomShapes(channels, channels, channels, 5, random);
@@ -78,7 +69,8 @@ TEST_CASE("Cortex-M depthwise: the portable kernel's bits on random shapes and r
 }
 
 TEST_CASE("Cortex-M depthwise: 3x3 of any number of channels") {
-  CheckCases(
+  CheckRandomConvs(
+      "_depthwise",
       [](int i, Generator& random) {
         return SquareCase(i + 1, i + 1, Pick(random, 1, 6), Pick(random, 1, 30), 3,
                           Pick(random, 1, 2), 1, i + 1);
@@ -87,7 +79,8 @@ TEST_CASE("Cortex-M depthwise: 3x3 of any number of channels") {
 }
 
 TEST_CASE("Cortex-M depthwise: windows of one column whose output is one pixel, as of streams") {
-  CheckCases(
+  CheckRandomConvs(
+      "_depthwise",
       [](int i, Generator& random) {
         ConvCase c = WindowCase(4 * Pick(random, 1, 16), i + 1, 1, random);
         c.x = {Pick(random, 1, 2), c.w[0], c.w[2], 1};
@@ -97,7 +90,8 @@ TEST_CASE("Cortex-M depthwise: windows of one column whose output is one pixel, 
 }
 
 TEST_CASE("Cortex-M depthwise: windows of channels that are no multiple of four") {
-  CheckCases(
+  CheckRandomConvs(
+      "_depthwise",
       [](int i, Generator& random) {
         return WindowCase(4 + i % 12, Pick(random, 1, 7), Pick(random, 1, 7), random);
       },
@@ -105,7 +99,8 @@ TEST_CASE("Cortex-M depthwise: windows of channels that are no multiple of four"
 }
 
 TEST_CASE("Cortex-M depthwise: windows whose steps along rows and columns differ") {
-  CheckCases(
+  CheckRandomConvs(
+      "_depthwise",
       [](int, Generator& random) {
         ConvCase c = WindowCase(8, Pick(random, 1, 5), Pick(random, 1, 5), random);
         for (int32_t& stride : c.conv.strides) stride = Pick(random, 1, 4);
@@ -115,7 +110,8 @@ TEST_CASE("Cortex-M depthwise: windows whose steps along rows and columns differ
 }
 
 TEST_CASE("Cortex-M depthwise: windows in the padding above, below and beside, wholly too") {
-  CheckCases(
+  CheckRandomConvs(
+      "_depthwise",
       [](int, Generator& random) {
         ConvCase c = WindowCase(8, Pick(random, 1, 5), Pick(random, 1, 5), random);
         for (int32_t& side : c.conv.pads) side = Pick(random, 0, 7);
@@ -125,7 +121,8 @@ TEST_CASE("Cortex-M depthwise: windows in the padding above, below and beside, w
 }
 
 TEST_CASE("Cortex-M depthwise: windows of one column in the padding above and below") {
-  CheckCases(
+  CheckRandomConvs(
+      "_depthwise",
       [](int, Generator& random) {
         ConvCase c = WindowCase(8, Pick(random, 2, 9), 1, random);
         c.conv.pads[0] = Pick(random, 0, 9);
@@ -136,7 +133,8 @@ TEST_CASE("Cortex-M depthwise: windows of one column in the padding above and be
 }
 
 TEST_CASE("Cortex-M depthwise: windows whose taps lie apart") {
-  CheckCases(
+  CheckRandomConvs(
+      "_depthwise",
       [](int, Generator& random) {
         const int32_t side = Pick(random, 2, 4);
         ConvCase c = WindowCase(8, side, side, random);

@@ -5,7 +5,7 @@ namespace tenon::cpu::testing {
 namespace {
 
 /// A factor of any bits that the shape rule lets through, or a usual one below 1.
-QuantizedScale RandomScale(Generator& random) {
+QuantizedScale RandomByteScale(Generator& random) {
   QuantizedScale scale;
   scale.multiplier = Pick(random, 1 << 30, std::numeric_limits<int32_t>::max());
   scale.shift = Pick(random, -8, 0);
@@ -24,9 +24,9 @@ void CheckSum(const KernelEntry& kernel, int32_t count, Generator& random) {
   attributes.function = Pick(random, 0, 1) == 0 ? BinaryFunction::kAdd : BinaryFunction::kSub;
   attributes.x_zero_point = Pick(random, -128, 127);
   attributes.y_zero_point = Pick(random, -128, 127);
-  attributes.x_scale = RandomScale(random);
-  attributes.y_scale = RandomScale(random);
-  attributes.output_scale = RandomScale(random);
+  attributes.x_scale = RandomByteScale(random);
+  attributes.y_scale = RandomByteScale(random);
+  attributes.output_scale = RandomByteScale(random);
   attributes.left_shift = Pick(random, 0, 1) == 0 ? 20 : Pick(random, 0, 22);
   attributes.output = MakeOutput(options, random);
   if (options.to == DType::kI8 && Pick(random, 0, 1) == 0) {  // as models without an activation

@@ -62,13 +62,14 @@ struct Operands {
       attributes.output.max = 127;
     }
     const int32_t depth = c.channels / c.group;
-    tensors.push_back(RandomBytes(DType::kI8, {c.images, c.channels, c.extent[0], c.extent[1]},
-                                  Layout::kChannelsLast, random));
+    tensors.push_back(RandomBytesAndEnds(DType::kI8,
+                                         {c.images, c.channels, c.extent[0], c.extent[1]},
+                                         Layout::kChannelsLast, random));
     const Layout w_layout = order == WeightsOrder::kOutputsLast  ? Layout::kOutputsLast
                             : order == WeightsOrder::kInputsLast ? Layout::kChannelsLast
                                                                  : Layout::kRowMajor;
-    tensors.push_back(
-        RandomBytes(DType::kI8, {c.channels, depth, c.kernel[0], c.kernel[1]}, w_layout, random));
+    tensors.push_back(RandomBytesAndEnds(DType::kI8, {c.channels, depth, c.kernel[0], c.kernel[1]},
+                                         w_layout, random));
     std::vector<int32_t> bias;
     std::vector<int32_t> multipliers;
     std::vector<int8_t> shifts;

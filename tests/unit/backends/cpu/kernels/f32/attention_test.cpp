@@ -10,8 +10,8 @@
 namespace tenon::cpu::testing {
 namespace {
 
-constexpr const char* kVector = "cpu.attention.vector";
-constexpr const char* kPortable = "cpu.attention.portable";
+constexpr const char* kVectorAttention = "cpu.attention.vector";
+constexpr const char* kPortableAttention = "cpu.attention.portable";
 constexpr size_t kWorkspace = 4 << 20;
 
 struct Sizes {
@@ -20,7 +20,7 @@ struct Sizes {
 
 double DifferenceOf(const Sizes& s, Layout layout, int mask, int threads, Generator& random) {
   const int32_t transpose = s.keys % 2;
-  PairedOp op(kVector, kPortable);
+  PairedOp op(kVectorAttention, kPortableAttention);
   op.set_workspace_bytes(kWorkspace);
   op.AddInput(Random({2, s.batches, s.queries, s.depth}, layout, random));
   op.AddInput(transpose == 0 ? Random({2, s.batches, s.keys, s.depth}, layout, random)
@@ -64,7 +64,7 @@ TEST_CASE("Vector attention: several threads give the same bits") {
     std::vector<float> first;
     for (const int threads : {1, 2, 3}) {
       Generator random(3);
-      OpFixture op(FindKernel(kVector));
+      OpFixture op(FindKernel(kVectorAttention));
       op.set_workspace_bytes(kWorkspace);
       for (int i = 0; i < 3; ++i) op.AddInput(Random({3, 197, 64}, Layout::kRowMajor, random));
       const Tensor y = op.AddOutput(Tensor(DType::kF32, {3, 197, 64}, Layout::kRowMajor));
@@ -78,7 +78,7 @@ TEST_CASE("Vector attention: several threads give the same bits") {
 TEST_CASE(
     "Vector attention: more keys than the buffer takes, and too little workspace, are refused") {
   const auto is_taken = [](int32_t keys, int32_t depth, size_t workspace) {
-    PairedOp op(kVector, kPortable);
+    PairedOp op(kVectorAttention, kPortableAttention);
     op.set_workspace_bytes(workspace);
     op.AddInput(Tensor(DType::kF32, {2, depth}, Layout::kRowMajor));
     op.AddInput(Tensor(DType::kF32, {keys, depth}, Layout::kRowMajor));

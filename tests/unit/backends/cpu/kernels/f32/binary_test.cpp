@@ -11,18 +11,18 @@
 namespace tenon::cpu::testing {
 namespace {
 
-constexpr BinaryFunction kFunctions[] = {BinaryFunction::kAdd, BinaryFunction::kSub,
-                                         BinaryFunction::kMul, BinaryFunction::kDiv,
-                                         BinaryFunction::kMax, BinaryFunction::kMin};
+constexpr BinaryFunction kBinaryFunctions[] = {BinaryFunction::kAdd, BinaryFunction::kSub,
+                                               BinaryFunction::kMul, BinaryFunction::kDiv,
+                                               BinaryFunction::kMax, BinaryFunction::kMin};
 
-struct Operands {
+struct BinaryOperands {
   Tensor x;
   Tensor y;
 };
 
 std::vector<float> Run(const KernelEntry& kernel, const BinaryAttributes& attributes,
-                       const Operands& operands, const std::vector<int32_t>& dims, Layout layout,
-                       int threads) {
+                       const BinaryOperands& operands, const std::vector<int32_t>& dims,
+                       Layout layout, int threads) {
   OpFixture op(kernel);
   op.AddInput(operands.x);
   op.AddInput(operands.y);
@@ -32,13 +32,13 @@ std::vector<float> Run(const KernelEntry& kernel, const BinaryAttributes& attrib
   return z.Values<float>();
 }
 
-std::vector<float> Portable(const BinaryAttributes& attributes, const Operands& operands,
+std::vector<float> Portable(const BinaryAttributes& attributes, const BinaryOperands& operands,
                             const std::vector<int32_t>& dims) {
   return Run(PortableKernels()[static_cast<size_t>(OpKind::kBinary)], attributes, operands, dims,
              Layout::kRowMajor, 1);
 }
 
-std::vector<float> Vector(const BinaryAttributes& attributes, const Operands& operands,
+std::vector<float> Vector(const BinaryAttributes& attributes, const BinaryOperands& operands,
                           const std::vector<int32_t>& dims, Layout layout, int threads) {
   return Run(FindKernel("cpu.binary.vector"), attributes, operands, dims, layout, threads);
 }
@@ -69,10 +69,11 @@ TEST_CASE("Vector binary: the portable kernel's bits for any dimensions that eit
                            : std::vector<int32_t>{2, Pick(random, 2, 9), Pick(random, 2, 40),
                                                   Pick(random, 16, 50)};
         const auto layout = [&] { return kAllLayouts[Pick(random, 0, 4)]; };
-        const Operands operands = {Random(Broadcasting(dims, of_x), layout(), random, -2.0F, 2.0F),
-                                   Random(Broadcasting(dims, of_y), layout(), random, -2.0F, 2.0F)};
+        const BinaryOperands operands = {
+            Random(Broadcasting(dims, of_x), layout(), random, -2.0F, 2.0F),
+            Random(Broadcasting(dims, of_y), layout(), random, -2.0F, 2.0F)};
         BinaryAttributes attributes;
-        attributes.function = kFunctions[cases % 6];
+        attributes.function = kBinaryFunctions[cases % 6];
         attributes.activation.function = UnaryFunction::kRelu;
         OpFixture probe(FindKernel("cpu.binary.vector"));
         const std::vector<float> expected = Portable(attributes, operands, dims);
@@ -144,8 +145,8 @@ TEST_CASE("Vector binary: the vector unary's bits of its activation, on any numb
         column.back() = 1;
         for (const std::vector<int32_t>& other :
              {dims, column, std::vector<int32_t>{dims.back()}, std::vector<int32_t>{1}}) {
-          const Operands operands = {Random(other, Layout::kRowMajor, random, -2.0F, 2.0F),
-                                     Random(dims, Layout::kRowMajor, random, -2.0F, 2.0F)};
+          const BinaryOperands operands = {Random(other, Layout::kRowMajor, random, -2.0F, 2.0F),
+                                           Random(dims, Layout::kRowMajor, random, -2.0F, 2.0F)};
           BinaryAttributes attributes;
           attributes.function = BinaryFunction::kSub;
           const std::vector<float> difference = Portable(attributes, operands, dims);

@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "runtime/ops/attributes.hpp"
+#include "tests/unit/backends/cpu/kernels/f32/conv_options.hpp"
 #include "tests/unit/backends/cpu/kernels/f32/f32_fixture.hpp"
 #include "tests/unit/backends/cpu/kernels/paired_conv.hpp"
 
 namespace tenon::cpu::testing {
 namespace {
 
-constexpr const char* kFirst = "cpu.conv.vector_first";
 constexpr int32_t kOutputs = 40;
 
 struct Image {

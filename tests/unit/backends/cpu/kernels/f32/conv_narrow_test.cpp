@@ -14,7 +14,7 @@ namespace tenon::cpu::testing {
 namespace {
 
 constexpr const char* kNarrow = "cpu.conv.vector_narrow";
-constexpr double kTolerance = 1e-5;
+constexpr double kNarrowTolerance = 1e-5;
 
 constexpr Activation kActivations[] = {{UnaryFunction::kIdentity, 0.0F, 0.0F},
                                        {UnaryFunction::kRelu, 0.0F, 0.0F},
@@ -35,7 +35,7 @@ double Difference(const ConvCase& c, Generator& random) {
 
 void CheckAgreement(const ConvCase& c, Generator& random) {
   INFO(TextOf(c.x, c.w));
-  CHECK(Difference(c, random) < kTolerance);
+  CHECK(Difference(c, random) < kNarrowTolerance);
 }
 
 bool IsTaken(const std::vector<int32_t>& x, const std::vector<int32_t>& w) {

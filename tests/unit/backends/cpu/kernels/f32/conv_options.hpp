@@ -11,6 +11,10 @@
 
 namespace tenon::cpu::testing {
 
+/// The kernels of first layers, and of 3x3 windows by Winograd's transforms.
+inline constexpr const char* kFirst = "cpu.conv.vector_first";
+inline constexpr const char* kWinograd = "cpu.conv.vector_winograd";
+
 /// How a convolution of a vector kernel is tested.
 struct ConvOptions {
   const char* kernel = "cpu.conv.vector";

@@ -17,13 +17,11 @@ namespace tenon::cpu::testing {
 namespace {
 
 // Sums of up to 2304 products in another order, and with fused multiply-adds.
-constexpr double kTolerance = 1e-5;
+constexpr double kConvTolerance = 1e-5;
 
 constexpr const char* kTile = "cpu.conv.vector";
 constexpr const char* kPanels = "cpu.conv.vector_panels";
-constexpr const char* kFirst = "cpu.conv.vector_first";
 constexpr const char* kDepthwise = "cpu.conv.vector_depthwise";
-constexpr const char* kWinograd = "cpu.conv.vector_winograd";
 
 ConvCase RandomCase(int32_t inputs, int32_t outputs, int32_t group, int32_t most,
                     Generator& random) {
@@ -40,7 +38,7 @@ TEST_CASE("Vector conv: agrees with the portable kernel on random shapes") {
     Generator random(1);
     for (int i = 0; i < 150; ++i) {
       const ConvCase c = RandomCase(Pick(random, 1, 40), Pick(random, 1, 80), 1, 4, random);
-      CheckAgreement(c, RandomOptions(kTile, random), kTolerance, random);
+      CheckAgreement(c, RandomOptions(kTile, random), kConvTolerance, random);
     }
   });
 }
@@ -52,7 +50,7 @@ TEST_CASE("Vector conv: groups read their own channels") {
       const int32_t group = Pick(random, 2, 4);
       const ConvCase c =
           RandomCase(group * Pick(random, 1, 9), group * Pick(random, 16, 50), group, 3, random);
-      CheckAgreement(c, RandomOptions(kTile, random), kTolerance, random);
+      CheckAgreement(c, RandomOptions(kTile, random), kConvTolerance, random);
     }
   });
 }
@@ -63,7 +61,7 @@ TEST_CASE("Vector conv: groups of 8 outputs follow each other in one call, paddi
     for (int i = 0; i < 40; ++i) {
       const int32_t group = Pick(random, 2, 40);
       const ConvCase c = RandomCase(group * Pick(random, 1, 20), group * 8, group, 3, random);
-      CheckAgreement(c, RandomOptions(kTile, random), kTolerance, random);
+      CheckAgreement(c, RandomOptions(kTile, random), kConvTolerance, random);
     }
   });
 }
@@ -75,7 +73,7 @@ TEST_CASE("Vector conv: 1x1 of any number of pixels, as products of matrices") {
       const ConvCase c = {{1, Pick(random, 1, 70), 1, width}, {}, Conv(1, 1, 0)};
       ConvCase whole = c;
       whole.w = {Pick(random, 1, 70), c.x[1], 1, 1};
-      CheckAgreement(whole, RandomOptions(kTile, random), kTolerance, random);
+      CheckAgreement(whole, RandomOptions(kTile, random), kConvTolerance, random);
     }
   });
 }
@@ -88,7 +86,7 @@ TEST_CASE("Vector conv: 1x1 of a few pixels and large weights, which are read in
       const int32_t inputs = 32 * 1024 / outputs + Pick(random, 1, 40);
       ConvCase c = {{1, inputs, 1, Pick(random, 1, 4)}, {outputs, inputs, 1, 1}, Conv(1, 1, 0)};
       SetRandomActivation(c.attributes, random);
-      CheckAgreement(c, RandomOptions(kTile, random), kTolerance, random);
+      CheckAgreement(c, RandomOptions(kTile, random), kConvTolerance, random);
     }
   });
 }
@@ -100,7 +98,7 @@ TEST_CASE("Vector conv: weights too large for the cache go first") {
     for (const int threads : {1, 2, 3}) {
       ConvOptions options;
       options.threads = threads;
-      CheckAgreement(c, options, kTolerance, random);
+      CheckAgreement(c, options, kConvTolerance, random);
     }
   });
 }
@@ -114,9 +112,9 @@ TEST_CASE("Vector conv: 1x1 tiles of two sizes, which repeat, in either order of
                       {outputs, inputs, 1, 1},
                       Conv(1, 1, 0)};
         SetRandomActivation(c.attributes, random);
-        CheckAgreement(c, RandomOptions(kTile, random), kTolerance, random);
+        CheckAgreement(c, RandomOptions(kTile, random), kConvTolerance, random);
         if (inputs * outputs < 32 * 1024) continue;  // too small for panels
-        CheckAgreement(c, RandomOptions(kPanels, random), kTolerance, random);
+        CheckAgreement(c, RandomOptions(kPanels, random), kConvTolerance, random);
       }
     }
   });
@@ -130,7 +128,7 @@ TEST_CASE("Vector conv: large weights in panels, whatever is left for the last o
       const int32_t inputs = 32 * 1024 / outputs / (taps * taps) + Pick(random, 1, 40);
       ConvCase c = {{1, inputs, 9, 7}, {outputs, inputs, taps, taps}, Conv(1, 1, 1)};
       SetRandomActivation(c.attributes, random);
-      CheckAgreement(c, RandomOptions(kPanels, random), kTolerance, random);
+      CheckAgreement(c, RandomOptions(kPanels, random), kConvTolerance, random);
     }
   });
 }
@@ -144,7 +142,7 @@ TEST_CASE("Vector conv: large weights of several groups in panels") {
         ConvCase c = {
             {1, group * inputs, 9, 7}, {group * outputs, inputs, 3, 3}, Conv(group, 1, 1)};
         SetRandomActivation(c.attributes, random);
-        CheckAgreement(c, RandomOptions(kPanels, random), kTolerance, random);
+        CheckAgreement(c, RandomOptions(kPanels, random), kConvTolerance, random);
       }
     }
   });
@@ -156,8 +154,8 @@ TEST_CASE("Vector conv: pixels a multiple of 4 KiB apart, which share a set of t
     for (const int32_t stride : {1, 2}) {
       const int32_t inputs = 1024 / stride;
       ConvCase c = {{1, inputs, 7, 5}, {72, inputs, 1, 1}, Conv(1, stride, 0)};
-      CheckAgreement(c, RandomOptions(kTile, random), kTolerance, random);
-      CheckAgreement(c, RandomOptions(kPanels, random), kTolerance, random);
+      CheckAgreement(c, RandomOptions(kTile, random), kConvTolerance, random);
+      CheckAgreement(c, RandomOptions(kPanels, random), kConvTolerance, random);
     }
   });
 }
@@ -169,7 +167,7 @@ TEST_CASE("Vector conv: an output whose rows lie apart is written element by ele
     ConvOptions options;
     options.y = Layout::kChannelsLastGaps;
     options.residual = residual;
-    CheckAgreement(c, options, kTolerance, random);
+    CheckAgreement(c, options, kConvTolerance, random);
   }
 }
 
@@ -183,7 +181,7 @@ TEST_CASE("Vector first conv: takes few channels in every layout") {
         ConvOptions options = RandomOptions(kFirst, random);
         options.x = x;
         options.y = y;
-        CheckAgreement(c, options, kTolerance, random);
+        CheckAgreement(c, options, kConvTolerance, random);
       }
     }
   });
@@ -195,7 +193,7 @@ TEST_CASE("Vector depthwise conv: agrees with the portable kernel on random shap
     for (int i = 0; i < 120; ++i) {
       const int32_t channels = Pick(random, 2, 70);
       const ConvCase c = RandomCase(channels, channels, channels, 5, random);
-      CheckAgreement(c, RandomOptions(kDepthwise, random), kTolerance, random);
+      CheckAgreement(c, RandomOptions(kDepthwise, random), kConvTolerance, random);
     }
   });
 }
@@ -207,7 +205,7 @@ TEST_CASE("Vector depthwise conv: channels with two to five outputs each") {
       const int32_t channels = Pick(random, 2, 40);
       const int32_t multiplier = i % 2 == 0 ? 2 : Pick(random, 3, 5);
       const ConvCase c = RandomCase(channels, channels * multiplier, channels, 5, random);
-      CheckAgreement(c, RandomOptions(kDepthwise, random), kTolerance, random);
+      CheckAgreement(c, RandomOptions(kDepthwise, random), kConvTolerance, random);
     }
   });
 }
@@ -227,7 +225,7 @@ TEST_CASE("Vector depthwise conv: groups of two and four channels") {
         }
         c.attributes.strides[1] = Pick(random, 1, 2);
       }
-      CheckAgreement(c, RandomOptions(kDepthwise, random), kTolerance, random);
+      CheckAgreement(c, RandomOptions(kDepthwise, random), kConvTolerance, random);
     }
   });
 }
@@ -251,7 +249,7 @@ TEST_CASE("Vector depthwise conv: kernels of up to 31x31, most of it padding or 
         const int32_t channels = Pick(random, 2, 30);
         ConvCase c = {{1, channels, size, size}, {channels, 1, kernel, kernel}, {}};
         c.attributes = Conv(channels, Pick(random, 1, 2), kernel / 2);
-        CheckAgreement(c, RandomOptions(kDepthwise, random), kTolerance, random);
+        CheckAgreement(c, RandomOptions(kDepthwise, random), kConvTolerance, random);
       }
     }
   });
@@ -268,7 +266,7 @@ TEST_CASE("Vector depthwise conv: 2x2 to 7x7, columns of stride 1 and 2, any wid
           c.attributes = Conv(channels, stride, Pick(random, 0, kernel / 2));
           c.attributes.strides[0] = Pick(random, 1, 3);
           SetRandomActivation(c.attributes, random);
-          CheckAgreement(c, RandomOptions(kDepthwise, random), kTolerance, random);
+          CheckAgreement(c, RandomOptions(kDepthwise, random), kConvTolerance, random);
         }
       }
     }

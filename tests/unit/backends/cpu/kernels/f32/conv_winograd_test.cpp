@@ -11,8 +11,7 @@ namespace tenon::cpu::testing {
 namespace {
 
 // Sums in another order, and transforms, which lose a digit.
-constexpr double kTolerance = 2e-5;
-constexpr const char* kWinograd = "cpu.conv.vector_winograd";
+constexpr double kWinogradTolerance = 2e-5;
 
 }  // namespace
 
@@ -30,7 +29,7 @@ TEST_CASE("Winograd conv: agrees with the portable kernel on random shapes") {
       for (size_t axis = 2; axis < 4; ++axis) {
         if (OutputDims(c)[axis] < 3) c.x[axis] += 2;
       }
-      CheckAgreement(c, RandomOptions(kWinograd, random), kTolerance, random);
+      CheckAgreement(c, RandomOptions(kWinograd, random), kWinogradTolerance, random);
     }
   });
 }
@@ -49,7 +48,7 @@ TEST_CASE("Winograd conv: groups read their own channels") {
                     Conv(group, 1, 0)};
       for (int32_t& pad : c.attributes.pads) pad = Pick(random, 1, 2);
       SetRandomActivation(c.attributes, random);
-      CheckAgreement(c, RandomOptions(kWinograd, random), kTolerance, random);
+      CheckAgreement(c, RandomOptions(kWinograd, random), kWinogradTolerance, random);
     }
   });
 }
@@ -109,7 +108,7 @@ TEST_CASE("Winograd conv: refuses a single row of outputs, and takes two") {
   c.x = {1, 16, 4, 18};
   ConvOptions options;
   options.kernel = kWinograd;
-  CheckAgreement(c, options, kTolerance, random);
+  CheckAgreement(c, options, kWinogradTolerance, random);
   OpFixture op(FindKernel(kWinograd));
   op.set_workspace_bytes(options.workspace_bytes);
   op.AddInput(Random({1, 16, 3, 18}, Layout::kChannelsLast, random));
@@ -135,7 +134,7 @@ TEST_CASE("Winograd conv: many channels keep the accuracy") {
   const ConvCase c = {{1, 512, 14, 14}, {64, 512, 3, 3}, Conv(1, 1, 1)};
   ConvOptions options;
   options.kernel = kWinograd;
-  CheckAgreement(c, options, kTolerance, random);
+  CheckAgreement(c, options, kWinogradTolerance, random);
 }
 
 TEST_CASE("Winograd conv: weights beyond the caches are read by larger blocks") {
@@ -147,7 +146,7 @@ TEST_CASE("Winograd conv: weights beyond the caches are read by larger blocks") 
     options.kernel = kWinograd;
     options.threads = threads;
     options.workspace_bytes = size_t{8} << 20;
-    CheckAgreement(c, options, kTolerance, random);
+    CheckAgreement(c, options, kWinogradTolerance, random);
   }
 }
 
@@ -177,7 +176,7 @@ TEST_CASE("Winograd conv: runs more threads than the workspace has room for") {
   REQUIRE(caps.workspace_bytes(call, 3) == 3 * one);
   for (const size_t parts : {1, 2, 3}) {
     options.workspace_bytes = parts * one;
-    CheckAgreement(c, options, kTolerance, random);
+    CheckAgreement(c, options, kWinogradTolerance, random);
   }
 }
 

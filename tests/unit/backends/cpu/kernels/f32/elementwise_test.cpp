@@ -9,16 +9,16 @@
 namespace tenon::cpu::testing {
 namespace {
 
-constexpr const char* kVector = "cpu.elementwise.vector";
+constexpr const char* kVectorElementwise = "cpu.elementwise.vector";
 
-/// Operands of one call.
-struct Operands {
+/// ElementwiseOperands of one call.
+struct ElementwiseOperands {
   Tensor x;
   std::vector<Tensor> others;
 };
 
 /// Of x's shape, one for each of its channels or columns, and one for all.
-Operands RandomOperands(const std::vector<int32_t>& dims, Generator& random) {
+ElementwiseOperands RandomOperands(const std::vector<int32_t>& dims, Generator& random) {
   const auto layout = [&] { return kAllLayouts[Pick(random, 0, 4)]; };
   const auto broadcasting = [&] {
     std::vector<int32_t> small = dims;
@@ -31,9 +31,9 @@ Operands RandomOperands(const std::vector<int32_t>& dims, Generator& random) {
            Random(broadcasting(), layout(), random, -2.0F, 2.0F)}};
 }
 
-std::vector<float> RunSteps(const ElementwiseAttributes& attributes, const Operands& operands,
-                            Layout layout, int threads) {
-  OpFixture op(FindKernel(kVector));
+std::vector<float> RunSteps(const ElementwiseAttributes& attributes,
+                            const ElementwiseOperands& operands, Layout layout, int threads) {
+  OpFixture op(FindKernel(kVectorElementwise));
   op.AddInput(operands.x);
   for (const Tensor& other : operands.others) op.AddInput(other);
   const Tensor y = op.AddOutput(Tensor(DType::kF32, operands.x.dims(), layout));
@@ -63,7 +63,7 @@ TEST_CASE("Vector elementwise: the bits of its steps as ops of their own, in any
       const ElementwiseAttributes attributes =
           RandomSteps(random, {UnaryFunction::kRelu, UnaryFunction::kClip, UnaryFunction::kSqrt,
                                UnaryFunction::kAbs, UnaryFunction::kNeg, UnaryFunction::kSoftsign});
-      const Operands operands = RandomOperands(RandomImage(random), random);
+      const ElementwiseOperands operands = RandomOperands(RandomImage(random), random);
       const Layout layout = kAllLayouts[Pick(random, 0, 4)];
       CHECK(SameBits(
           RunSteps(attributes, operands, layout, i % 3 + 1),
@@ -84,7 +84,7 @@ TEST_CASE("Vector elementwise: the vector unary's bits of the functions that hav
       for (int step = 0; step < attributes.steps; ++step) {
         if (attributes.operands[step] == 0) attributes.activations[step] = UnaryFunction::kSilu;
       }
-      Operands operands = RandomOperands(RandomImage(random), random);
+      ElementwiseOperands operands = RandomOperands(RandomImage(random), random);
       operands.x = Tensor::From(DType::kF32, operands.x.dims(), operands.x.Values<float>());
       CHECK(SameBits(RunSteps(attributes, operands, Layout::kRowMajor, 1),
                      ByPieces(attributes, operands.x, operands.others,
@@ -115,9 +115,10 @@ TEST_CASE("Vector elementwise: short rows of operands that all tiles read, in an
       for (size_t first = 0; first < shapes.size(); ++first) {
         for (size_t second = 0; second < shapes.size(); ++second) {
           const ElementwiseAttributes attributes = ThreeSteps();
-          const Operands operands = {Random(dims, Layout::kRowMajor, random),
-                                     {Random(shapes[first], Layout::kRowMajor, random),
-                                      Random(shapes[second], Layout::kRowMajor, random)}};
+          const ElementwiseOperands operands = {
+              Random(dims, Layout::kRowMajor, random),
+              {Random(shapes[first], Layout::kRowMajor, random),
+               Random(shapes[second], Layout::kRowMajor, random)}};
           const std::vector<float> expected =
               ByPieces(attributes, operands.x, operands.others, PortableUnary(), PortableBinary());
           for (const int threads : {1, 3}) {
@@ -136,9 +137,10 @@ TEST_CASE("Vector elementwise: large images, rows longer than a tile, and severa
     attributes.activations[2] = UnaryFunction::kRelu;
     for (const std::vector<int32_t>& dims : std::vector<std::vector<int32_t>>{
              {1, 48, 41, 43}, {1, 12, 41, 43}, {1, 1, 3, 40'001}, {2, 5000, 1, 9}}) {
-      const Operands operands = {Random(dims, Layout::kChannelsLast, random),
-                                 {Random({dims[1], 1, 1}, Layout::kRowMajor, random),
-                                  Random({1, 1, dims[2], dims[3]}, Layout::kRowMajor, random)}};
+      const ElementwiseOperands operands = {
+          Random(dims, Layout::kChannelsLast, random),
+          {Random({dims[1], 1, 1}, Layout::kRowMajor, random),
+           Random({1, 1, dims[2], dims[3]}, Layout::kRowMajor, random)}};
       const std::vector<float> expected =
           ByPieces(attributes, operands.x, operands.others, PortableUnary(), PortableBinary());
       for (const int threads : {1, 2, 3}) {
@@ -161,8 +163,8 @@ TEST_CASE("Vector elementwise: signs of zeros, infinities and NaN as the portabl
           attributes.operands[0] = operand;
           attributes.functions[0] = static_cast<BinaryFunction>(function);
           attributes.activations[0] = UnaryFunction::kRelu;
-          const Operands operands = {Tensor::From(DType::kF32, {1, 1, 1, 8}, values),
-                                     {Tensor::From<float>(DType::kF32, {1}, {other})}};
+          const ElementwiseOperands operands = {Tensor::From(DType::kF32, {1, 1, 1, 8}, values),
+                                                {Tensor::From<float>(DType::kF32, {1}, {other})}};
           CHECK(SameBits(RunSteps(attributes, operands, Layout::kRowMajor, 1),
                          ByPieces(attributes, operands.x, operands.others, PortableUnary(),
                                   PortableBinary())));
@@ -183,7 +185,7 @@ TEST_CASE("Vector elementwise: the output may take over any input of its shape")
     for (const int taken : {-1, 0, 1, 2}) {
       CAPTURE(taken);
       Generator random(4);
-      OpFixture op(FindKernel(kVector));
+      OpFixture op(FindKernel(kVectorElementwise));
       std::vector<Tensor> inputs;
       for (int i = 0; i < 3; ++i) {
         inputs.push_back(op.AddInput(Random({70, 691}, Layout::kRowMajor, random)));
@@ -198,7 +200,7 @@ TEST_CASE("Vector elementwise: the output may take over any input of its shape")
 }
 
 TEST_CASE("Vector elementwise: empty tensors and other types are turned down") {
-  OpFixture empty(FindKernel(kVector));
+  OpFixture empty(FindKernel(kVectorElementwise));
   empty.AddInput(Tensor(DType::kF32, {0, 3}));
   empty.AddOutput(Tensor(DType::kF32, {0, 3}));
   CHECK_FALSE(empty.Check(OneStep()).ok());

@@ -21,11 +21,6 @@ void ForEachInstructionSet(const Body& body) {
   f32::OverrideRoutines(nullptr);
 }
 
-/// One of the layouts that kChannelsLastStrided allows.
-inline Layout PickChannelsLast(Generator& random) {
-  return Pick(random, 0, 1) == 0 ? Layout::kChannelsLast : Layout::kChannelsLastGaps;
-}
-
 /// Runs a kernel of one input.
 template <typename Attributes>
 std::vector<float> RunUnary(const char* kernel, const Tensor& x, const std::vector<int32_t>& y_dims,

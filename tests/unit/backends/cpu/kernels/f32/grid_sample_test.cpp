@@ -11,7 +11,7 @@
 namespace tenon::cpu::testing {
 namespace {
 
-constexpr const char* kVector = "cpu.grid_sample.vector";
+constexpr const char* kVectorGridSample = "cpu.grid_sample.vector";
 using Dims = std::vector<int32_t>;
 
 GridSampleAttributes Linear(int padding, int align_corners) {
@@ -27,7 +27,7 @@ TEST_CASE("Vector grid_sample: agrees with the portable kernel in every layout a
       const int channels = i % 2 == 0 ? Pick(random, 1, 5) : Pick(random, 6, 70);
       const Dims x = {Pick(random, 1, 3), channels, Pick(random, 1, 9), Pick(random, 1, 12)};
       const Dims grid = {x[0], Pick(random, 1, 9), Pick(random, 1, 90), 2};
-      PairedOp op(kVector, "cpu.grid_sample.portable");
+      PairedOp op(kVectorGridSample, "cpu.grid_sample.portable");
       op.AddInput(Random(x, kAllLayouts[Pick(random, 0, 4)], random));
       op.AddInput(Random(grid, kAllLayouts[Pick(random, 0, 4)], random, -2.5F, 2.5F));
       op.AddOutput({x[0], x[1], grid[1], grid[2]}, kAllLayouts[Pick(random, 0, 4)]);
@@ -42,7 +42,7 @@ TEST_CASE("Vector grid_sample: parts of rows, whose neighbours stay as they are"
     Generator random(2);
     for (int channels = 1; channels <= 40; ++channels) {
       for (const int points : {1, 2, 63, 64, 65, 130}) {
-        PairedOp op(kVector, "cpu.grid_sample.portable");
+        PairedOp op(kVectorGridSample, "cpu.grid_sample.portable");
         op.AddInput(Random({1, channels, 4, 5}, Layout::kChannelsLast, random));
         op.AddInput(Random({1, 2, points, 2}, Layout::kRowMajor, random));
         // Rows have a gap behind them, points none.
@@ -68,7 +68,7 @@ TEST_CASE("Vector grid_sample: far away, infinite and NaN points read nothing ou
         }
         const auto count = static_cast<int32_t>(points.size() / 2);
         // Nothing is said of where in the image they are found, so that all of it is alike.
-        PairedOp op(kVector, "cpu.grid_sample.portable");
+        PairedOp op(kVectorGridSample, "cpu.grid_sample.portable");
         op.AddInput(Tensor::From(DType::kF32, {1, channels, 3, 4},
                                  std::vector<float>(static_cast<size_t>(channels) * 12, 1.0F),
                                  Layout::kChannelsLast));
@@ -88,7 +88,7 @@ TEST_CASE("Vector grid_sample: threads and the place in a block do not change a 
       std::vector<float> first;
       for (const int threads : {1, 2, 3}) {
         Generator random(4);
-        OpFixture op(FindKernel(kVector));
+        OpFixture op(FindKernel(kVectorGridSample));
         op.AddInput(Random({2, 9, 20, 30}, layout, random));
         op.AddInput(Random({2, 77, 31, 2}, Layout::kRowMajor, random, -1.2F, 1.2F));
         const Tensor y = op.AddOutput(Tensor(DType::kF32, {2, 9, 77, 31}, layout));
@@ -101,7 +101,7 @@ TEST_CASE("Vector grid_sample: threads and the place in a block do not change a 
 }
 
 TEST_CASE("Vector grid_sample: only linear, and offsets of 32 bits") {
-  OpFixture op(FindKernel(kVector));
+  OpFixture op(FindKernel(kVectorGridSample));
   op.AddInput(Tensor(DType::kF32, {1, 2, 3, 3}));
   op.AddInput(Tensor(DType::kF32, {1, 2, 2, 2}));
   op.AddOutput(Tensor(DType::kF32, {1, 2, 2, 2}));

@@ -9,7 +9,7 @@
 namespace tenon::cpu::testing {
 namespace {
 
-constexpr const char* kVector = "cpu.layer_norm.vector";
+constexpr const char* kVectorLayerNorm = "cpu.layer_norm.vector";
 
 }  // namespace
 
@@ -17,7 +17,7 @@ TEST_CASE("Vector layer_norm: agrees with the portable kernel on rows of any len
   ForEachInstructionSet([] {
     Generator random(1);
     for (int32_t count = 2; count <= 900; count += count < 70 ? 1 : 91) {
-      PairedOp op(kVector, "cpu.layer_norm.portable");
+      PairedOp op(kVectorLayerNorm, "cpu.layer_norm.portable");
       op.AddInput(Random({3, 2, count}, Layout::kRowMajor, random, -2.0F, 5.0F));
       op.AddInput(Random({count}, Layout::kRowMajor, random));
       if (count % 2 == 0) op.AddInput(Random({count}, Layout::kRowMajor, random));
@@ -34,7 +34,7 @@ TEST_CASE("Vector layer_norm: many rows on several threads give the same bits") 
     std::vector<float> first;
     for (const int threads : {1, 2, 3}) {
       Generator random(2);
-      OpFixture op(FindKernel(kVector));
+      OpFixture op(FindKernel(kVectorLayerNorm));
       op.AddInput(Random({701, 64}, Layout::kRowMajor, random));
       op.AddInput(Random({64}, Layout::kRowMajor, random));
       const Tensor y = op.AddOutput(Tensor(DType::kF32, {701, 64}, Layout::kRowMajor));

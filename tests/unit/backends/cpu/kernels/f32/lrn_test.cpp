@@ -8,10 +8,10 @@
 namespace tenon::cpu::testing {
 namespace {
 
-constexpr const char* kVector = "cpu.lrn.vector";
-constexpr const char* kPortable = "cpu.lrn.portable";
+constexpr const char* kVectorLrn = "cpu.lrn.vector";
+constexpr const char* kPortableLrn = "cpu.lrn.portable";
 // A fused multiply-add and a few roundings.
-constexpr double kTolerance = 1e-6;
+constexpr double kLrnTolerance = 1e-6;
 
 LrnAttributes Lrn(int32_t size, float beta = 0.75F) {
   LrnAttributes attributes;
@@ -26,10 +26,10 @@ void CheckAgreement(const std::vector<int32_t>& dims, const LrnAttributes& attri
                     Generator& random) {
   CAPTURE(dims[1]);
   CAPTURE(attributes.size);
-  PairedOp op(kVector, kPortable);
+  PairedOp op(kVectorLrn, kPortableLrn);
   op.AddInput(Random(dims, PickChannelsLast(random), random, -30.0F, 30.0F));
   op.AddOutput(dims, PickChannelsLast(random));
-  CHECK(op.Difference(attributes, Pick(random, 1, 3)) < kTolerance);
+  CHECK(op.Difference(attributes, Pick(random, 1, 3)) < kLrnTolerance);
 }
 
 }  // namespace
@@ -64,7 +64,7 @@ TEST_CASE("Vector LRN: the same bits whatever the number of threads") {
     for (const Layout layout : {Layout::kChannelsLast, Layout::kChannelsLastGaps}) {
       const Tensor x = Random(dims, layout, random, -30.0F, 30.0F);
       const auto run = [&](int threads) {
-        return RunUnary(kVector, x, dims, layout, Lrn(5), threads);
+        return RunUnary(kVectorLrn, x, dims, layout, Lrn(5), threads);
       };
       const std::vector<float> first = run(1);
       CHECK(run(2) == first);
@@ -76,7 +76,7 @@ TEST_CASE("Vector LRN: the same bits whatever the number of threads") {
 TEST_CASE("Vector LRN: refuses what its buffer does not hold") {
   Generator random(4);
   const auto check = [&](int32_t channels, int32_t size) {
-    PairedOp op(kVector, kPortable);
+    PairedOp op(kVectorLrn, kPortableLrn);
     op.AddInput(Random({1, channels, 2, 2}, Layout::kChannelsLast, random));
     op.AddOutput({1, channels, 2, 2}, Layout::kChannelsLast);
     return op.Check(Lrn(size)).code();

@@ -9,8 +9,8 @@
 namespace tenon::cpu::testing {
 namespace {
 
-constexpr double kTolerance = 1e-5;
-constexpr const char* kKernel = "cpu.matmul.vector";
+constexpr double kProductTolerance = 1e-5;
+constexpr const char* kVectorProduct = "cpu.matmul.vector";
 
 struct Gemm {
   std::vector<int32_t> a;
@@ -20,7 +20,7 @@ struct Gemm {
   int threads;
 };
 
-double Difference(const Gemm& gemm, Generator& random, const char* kernel = kKernel) {
+double Difference(const Gemm& gemm, Generator& random, const char* kernel = kVectorProduct) {
   const int32_t depth = gemm.a.back();
   const std::vector<int32_t> b = gemm.transposed ? std::vector<int32_t>{gemm.columns, depth}
                                                  : std::vector<int32_t>{depth, gemm.columns};
@@ -53,7 +53,7 @@ TEST_CASE("Vector matmul: agrees with the portable kernel for one row and many")
                          Pick(random, 1, 3)};
       CAPTURE(rows);
       CAPTURE(gemm.columns);
-      CHECK(Difference(gemm, random) < kTolerance);
+      CHECK(Difference(gemm, random) < kProductTolerance);
     }
   }
   f32::OverrideRoutines(nullptr);
@@ -65,7 +65,7 @@ TEST_CASE("Vector matmul: large matrices in panels") {
     for (const bool transposed : {false, true}) {
       for (const int rows : {4, 15, 40}) {
         const Gemm gemm = {{rows, 1024}, Pick(random, 40, 140), transposed, true, 2};
-        CHECK(Difference(gemm, random, "cpu.matmul.vector_panels") < kTolerance);
+        CHECK(Difference(gemm, random, "cpu.matmul.vector_panels") < kProductTolerance);
       }
     }
   });
@@ -84,7 +84,7 @@ TEST_CASE("Vector matmul: a few rows by a large matrix, of any depth and columns
                              Pick(random, 1, 3)};
           CAPTURE(rows);
           CAPTURE(columns);
-          CHECK(Difference(gemm, random) < kTolerance);
+          CHECK(Difference(gemm, random) < kProductTolerance);
         }
       }
     }
@@ -94,11 +94,11 @@ TEST_CASE("Vector matmul: a few rows by a large matrix, of any depth and columns
 TEST_CASE("Vector matmul: a few rows by a large matrix go through any activation") {
   ForEachInstructionSet([] {
     Generator random(9);
-    PairedOp op(kKernel, "cpu.matmul.portable");
+    PairedOp op(kVectorProduct, "cpu.matmul.portable");
     op.AddInput(Random({2, 1024}, Layout::kRowMajor, random));
     op.AddInput(Random({1024, 300}, Layout::kRowMajor, random, -0.03F, 0.03F), kConstant);
     op.AddOutput({2, 300}, Layout::kRowMajor);
-    CHECK(op.Difference(MatMulAttributes{0, 0, {UnaryFunction::kTanh}}, 2) < kTolerance);
+    CHECK(op.Difference(MatMulAttributes{0, 0, {UnaryFunction::kTanh}}, 2) < kProductTolerance);
   });
 }
 
@@ -107,7 +107,7 @@ TEST_CASE("Vector matmul: a few rows give the same bits on any number of threads
     std::vector<float> first;
     for (const int threads : {1, 2, 3}) {
       Generator random(10);
-      OpFixture op(FindKernel(kKernel));
+      OpFixture op(FindKernel(kVectorProduct));
       op.AddInput(Random({3, 1024}, Layout::kRowMajor, random));
       op.AddInput(Random({1024, 1001}, Layout::kRowMajor, random), kConstant);
       const Tensor y = op.AddOutput(Tensor(DType::kF32, {3, 1001}, Layout::kRowMajor));
@@ -150,7 +150,7 @@ TEST_CASE("Vector matmul: one column for each batch, of any depth") {
         CAPTURE(depth);
         CAPTURE(rows);
         CHECK(op.Difference(MatMulAttributes{0, transposed ? 1 : 0, {function}}, depth % 3 + 1) <
-              kTolerance);
+              kProductTolerance);
       }
     }
   });
@@ -176,20 +176,20 @@ TEST_CASE("Vector matmul: products with columns give the same bits on any number
 
 TEST_CASE("Vector matmul: batches share the one matrix") {
   Generator random(2);
-  CHECK(Difference({{3, 5, 33}, 47, false, true, 2}, random) < kTolerance);
-  CHECK(Difference({{2, 3, 4, 20}, 64, true, true, 1}, random) < kTolerance);
+  CHECK(Difference({{3, 5, 33}, 47, false, true, 2}, random) < kProductTolerance);
+  CHECK(Difference({{2, 3, 4, 20}, 64, true, true, 1}, random) < kProductTolerance);
 }
 
 TEST_CASE("Vector matmul: a large matrix, shared by threads") {
   Generator random(3);
   for (const int threads : {1, 2, 3}) {
-    CHECK(Difference({{1, 1000}, 700, true, true, threads}, random) < kTolerance);
+    CHECK(Difference({{1, 1000}, 700, true, true, threads}, random) < kProductTolerance);
   }
 }
 
 TEST_CASE("Vector matmul: a second factor that is no constant is refused") {
   Generator random(4);
-  PairedOp op(kKernel, "cpu.matmul.portable");
+  PairedOp op(kVectorProduct, "cpu.matmul.portable");
   op.AddInput(Random({4, 8}, Layout::kRowMajor, random));
   op.AddInput(Random({8, 16}, Layout::kRowMajor, random));
   op.AddOutput({4, 16}, Layout::kRowMajor);

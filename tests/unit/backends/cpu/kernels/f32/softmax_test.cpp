@@ -10,15 +10,15 @@
 namespace tenon::cpu::testing {
 namespace {
 
-constexpr const char* kRows = "cpu.softmax.vector";
-constexpr const char* kChannels = "cpu.softmax.vector_channels";
-constexpr const char* kPortable = "cpu.softmax.portable";
+constexpr const char* kSoftmaxOfRows = "cpu.softmax.vector";
+constexpr const char* kSoftmaxOfChannels = "cpu.softmax.vector_channels";
+constexpr const char* kPortableSoftmax = "cpu.softmax.portable";
 // Two units in the last place of an exponential, and sums in another order.
-constexpr double kTolerance = 1e-6;
+constexpr double kSoftmaxTolerance = 1e-6;
 
 std::vector<float> SoftmaxOf(const std::vector<float>& x, int32_t log) {
   const auto count = static_cast<int32_t>(x.size());
-  return RunUnary(kRows, Tensor::From(DType::kF32, {count}, x), {count}, Layout::kRowMajor,
+  return RunUnary(kSoftmaxOfRows, Tensor::From(DType::kF32, {count}, x), {count}, Layout::kRowMajor,
                   SoftmaxAttributes{0, log}, 1);
 }
 
@@ -32,10 +32,10 @@ TEST_CASE("Vector softmax: agrees with the portable kernel on rows of any length
         CAPTURE(count);
         CAPTURE(log);
         const std::vector<int32_t> dims = {Pick(random, 1, 3), Pick(random, 1, 20), count};
-        PairedOp op(kRows, kPortable);
+        PairedOp op(kSoftmaxOfRows, kPortableSoftmax);
         op.AddInput(Random(dims, Layout::kRowMajor, random, -20.0F, 20.0F));
         op.AddOutput(dims, Layout::kRowMajor);
-        CHECK(op.Difference(SoftmaxAttributes{2, log}, Pick(random, 1, 3)) < kTolerance);
+        CHECK(op.Difference(SoftmaxAttributes{2, log}, Pick(random, 1, 3)) < kSoftmaxTolerance);
       }
     }
   });
@@ -48,7 +48,7 @@ TEST_CASE("Vector softmax: agrees with the portable kernel along other dimension
       const std::vector<int32_t> dims = {Pick(random, 1, 3), Pick(random, 1, 40),
                                          Pick(random, 4, 9), 1, Pick(random, 4, 50)};
       CAPTURE(i);
-      PairedOp op(kRows, kPortable);
+      PairedOp op(kSoftmaxOfRows, kPortableSoftmax);
       if (i % 3 == 0) {
         const int32_t elements = dims[0] * dims[1] * dims[2] * dims[4];
         op.AddInputThatIsOutput(dims, Layout::kRowMajor,
@@ -58,7 +58,7 @@ TEST_CASE("Vector softmax: agrees with the portable kernel along other dimension
         op.AddOutput(dims, Layout::kRowMajor);
       }
       const SoftmaxAttributes attributes = {Pick(random, 0, 1), Pick(random, 0, 1)};
-      CHECK(op.Difference(attributes, Pick(random, 1, 3)) < kTolerance);
+      CHECK(op.Difference(attributes, Pick(random, 1, 3)) < kSoftmaxTolerance);
     }
   });
 }
@@ -87,11 +87,11 @@ TEST_CASE("Vector softmax: over the channels of strided images") {
     for (int i = 0; i < 60; ++i) {
       const std::vector<int32_t> dims = {Pick(random, 1, 3), Pick(random, 1, 90),
                                          Pick(random, 1, 9), Pick(random, 1, 9)};
-      PairedOp op(kChannels, kPortable);
+      PairedOp op(kSoftmaxOfChannels, kPortableSoftmax);
       op.AddInput(Random(dims, PickChannelsLast(random), random, -20.0F, 20.0F));
       op.AddOutput(dims, PickChannelsLast(random));
       const SoftmaxAttributes attributes = {1, Pick(random, 0, 1)};
-      CHECK(op.Difference(attributes, Pick(random, 1, 3)) < kTolerance);
+      CHECK(op.Difference(attributes, Pick(random, 1, 3)) < kSoftmaxTolerance);
     }
   });
 }
@@ -101,10 +101,10 @@ TEST_CASE("Vector softmax: works in place") {
     Generator random(3);
     for (const int32_t count : {2, 50}) {
       for (const int32_t log : {0, 1}) {
-        PairedOp op(kRows, kPortable);
+        PairedOp op(kSoftmaxOfRows, kPortableSoftmax);
         op.AddInputThatIsOutput({30, count}, Layout::kRowMajor,
                                 RandomValues(static_cast<size_t>(30 * count), random));
-        CHECK(op.Difference(SoftmaxAttributes{1, log}, 1) < kTolerance);
+        CHECK(op.Difference(SoftmaxAttributes{1, log}, 1) < kSoftmaxTolerance);
       }
     }
   });
@@ -118,7 +118,8 @@ TEST_CASE("Vector softmax: the same bits whatever the number of threads") {
       const Tensor x = Random(dims, Layout::kRowMajor, random, -5.0F, 5.0F);
       for (const int32_t log : {0, 1}) {
         const auto run = [&](int threads) {
-          return RunUnary(kRows, x, dims, Layout::kRowMajor, SoftmaxAttributes{1, log}, threads);
+          return RunUnary(kSoftmaxOfRows, x, dims, Layout::kRowMajor, SoftmaxAttributes{1, log},
+                          threads);
         };
         const std::vector<float> first = run(1);
         CHECK(run(2) == first);
@@ -137,8 +138,8 @@ TEST_CASE("Vector softmax: NaN spoils its whole row and no other") {
         std::vector<float> values = x.Values<float>();
         values[static_cast<size_t>(2 * count + 1)] = std::numeric_limits<float>::quiet_NaN();
         x.Set(values);
-        const std::vector<float> y =
-            RunUnary(kRows, x, {5, count}, Layout::kRowMajor, SoftmaxAttributes{1, log}, 1);
+        const std::vector<float> y = RunUnary(kSoftmaxOfRows, x, {5, count}, Layout::kRowMajor,
+                                              SoftmaxAttributes{1, log}, 1);
         for (size_t i = 0; i < y.size(); ++i) {
           CHECK(std::isnan(y[i]) == (i / static_cast<size_t>(count) == 2));
         }
@@ -177,11 +178,11 @@ TEST_CASE("Vector softmax: a row of minus infinities alone is NaN") {
 
 TEST_CASE("Vector softmax: refuses an axis that is not innermost") {
   Generator random(6);
-  PairedOp rows(kRows, kPortable);
+  PairedOp rows(kSoftmaxOfRows, kPortableSoftmax);
   rows.AddInput(Random({4, 5}, Layout::kRowMajor, random));
   rows.AddOutput({4, 5}, Layout::kRowMajor);
   CHECK(rows.Check(SoftmaxAttributes{0, 0}).code() == StatusCode::kUnsupported);
-  PairedOp channels(kChannels, kPortable);
+  PairedOp channels(kSoftmaxOfChannels, kPortableSoftmax);
   channels.AddInput(Random({1, 4, 5, 6}, Layout::kRowMajor, random));
   channels.AddOutput({1, 4, 5, 6}, Layout::kRowMajor);
   CHECK(channels.Check(SoftmaxAttributes{1, 0}).code() == StatusCode::kUnsupported);

@@ -55,18 +55,18 @@ Weights MakeWeights(Form form, const std::vector<int32_t>& dims, size_t outputs_
 }
 
 /// An image of bytes, and the f32 values that it stands for.
-struct Image {
+struct StoredImage {
   Tensor bytes;
   Tensor plain;
   Tensor mean;
 };
 
-Image MakeImage(const std::vector<int32_t>& dims, Layout layout, Generator& random) {
+StoredImage MakeImage(const std::vector<int32_t>& dims, Layout layout, Generator& random) {
   const auto channels = static_cast<size_t>(dims[1]);
   const auto pixels = static_cast<size_t>(dims[2] * dims[3]);
   const std::vector<float> means = RandomValues(channels, random, 0.0F, 255.0F);
-  Image image = {Tensor(DType::kU8, dims, layout), Tensor(DType::kF32, dims, layout),
-                 Tensor::From(DType::kF32, {dims[1]}, means)};
+  StoredImage image = {Tensor(DType::kU8, dims, layout), Tensor(DType::kF32, dims, layout),
+                       Tensor::From(DType::kF32, {dims[1]}, means)};
   std::vector<uint8_t> bytes;
   std::vector<float> values;
   for (size_t i = 0; i < image.bytes.count(); ++i) {
@@ -108,7 +108,7 @@ std::vector<float> RunConv(const ConvRun& run, const Tensor& x, const Tensor* me
 /// Largest difference between stored operands and the same values in f32, relative to the largest
 /// value.
 double Difference(const ConvRun& run, Generator& random) {
-  const Image image = MakeImage(run.c.x, run.x, random);
+  const StoredImage image = MakeImage(run.c.x, run.x, random);
   const Weights weights = MakeWeights(run.form, run.c.w, 0, run.w, random);
   const Tensor bias = Random({run.c.w[0]}, Layout::kRowMajor, random);
   const bool scaled = run.form == Form::kI8;

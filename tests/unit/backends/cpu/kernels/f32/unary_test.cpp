@@ -12,9 +12,9 @@
 namespace tenon::cpu::testing {
 namespace {
 
-constexpr const char* kVector = "cpu.unary.vector";
+constexpr const char* kVectorUnary = "cpu.unary.vector";
 
-constexpr UnaryFunction kFunctions[] = {
+constexpr UnaryFunction kVectorFunctions[] = {
 #define TENON_VECTOR_FUNCTION(Kind) UnaryFunction::k##Kind,
 #include "backends/cpu/caps/vector_functions.inc"
 };
@@ -41,7 +41,7 @@ std::vector<float> Activated(const f32::Routines& routines, UnaryFunction functi
 void CheckAgainstPortable(const std::vector<float>& values) {
   for (const f32::Routines* routines : f32::UsableRoutines()) {
     CAPTURE(routines->name);
-    for (const UnaryFunction function : kFunctions) {
+    for (const UnaryFunction function : kVectorFunctions) {
       CAPTURE(static_cast<int>(function));
       const std::vector<float> result = Activated(*routines, function, values);
       for (size_t i = 0; i < values.size(); ++i) {
@@ -148,14 +148,14 @@ TEST_CASE("Vector unary: any shape, channels last too, and the same bits with se
         if (layout == Layout::kChannelsLast && dims.size() != 4) continue;
         const Tensor x = Random(dims, layout, random);
         const UnaryAttributes attributes = {UnaryFunction::kGelu, 0, 0};
-        const std::vector<float> one = RunUnary(kVector, x, dims, layout, attributes, 1);
+        const std::vector<float> one = RunUnary(kVectorUnary, x, dims, layout, attributes, 1);
         const std::vector<float> values = x.Values<float>();
         REQUIRE(one.size() == values.size());
         for (size_t i = 0; i < one.size(); ++i) {
           CHECK(IsNear(UnaryFunction::kGelu, one[i],
                        portable::Apply(UnaryFunction::kGelu, values[i], 0, 0)));
         }
-        CHECK(RunUnary(kVector, x, dims, layout, attributes, 3) == one);
+        CHECK(RunUnary(kVectorUnary, x, dims, layout, attributes, 3) == one);
       }
     }
   });
@@ -166,7 +166,7 @@ TEST_CASE("Vector unary: tensors with gaps or of two layouts are turned down") {
   const std::vector<int32_t> dims = {1, 4, 3, 2};
   for (const auto& [from, to] : {std::pair(Layout::kChannelsLastGaps, Layout::kChannelsLastGaps),
                                  std::pair(Layout::kRowMajor, Layout::kChannelsLast)}) {
-    OpFixture op(FindKernel(kVector));
+    OpFixture op(FindKernel(kVectorUnary));
     op.AddInput(Random(dims, from, random));
     (void)op.AddOutput(Tensor(DType::kF32, dims, to));
     CHECK_FALSE(op.Run(UnaryAttributes{UnaryFunction::kTanh, 0, 0}).ok());

@@ -10,7 +10,7 @@ namespace tenon::cpu::testing {
 namespace {
 
 // Sums of up to 2304 products in another order, and oneDNN's own approximations of activations.
-constexpr double kTolerance = 2e-5;
+constexpr double kConvTolerance = 2e-5;
 
 ConvAttributes UnevenPads() {
   ConvAttributes attributes = Conv(1, 2, 0);
@@ -20,7 +20,7 @@ ConvAttributes UnevenPads() {
 }
 
 /// One case for every class of shapes that networks have, and the odd ones between.
-std::vector<ConvCase> Cases() {
+std::vector<ConvCase> ConvCases() {
   return {
       {{1, 32, 9, 11}, {48, 32, 3, 3}, Conv(1, 1, 1), "3x3"},
       {{2, 5, 8, 7}, {7, 5, 3, 3}, Conv(1, 1, 1), "3x3, odd channels"},
@@ -76,30 +76,30 @@ double Difference(const ConvCase& c, const ConvOptions& options, Generator& rand
 
 TEST_CASE("Conv on oneDNN: agrees with the portable kernel on every class of shapes") {
   Generator random(1);
-  for (const ConvCase& c : Cases()) {
+  for (const ConvCase& c : ConvCases()) {
     for (const int threads : {1, 2}) {
       CAPTURE(c.name);
       CAPTURE(threads);
       ConvOptions options;
       options.threads = threads;
-      CHECK(Difference(c, options, random) < kTolerance);
+      CHECK(Difference(c, options, random) < kConvTolerance);
     }
   }
 }
 
 TEST_CASE("Conv on oneDNN: the bias may be missing") {
   Generator random(2);
-  for (const ConvCase& c : Cases()) {
+  for (const ConvCase& c : ConvCases()) {
     CAPTURE(c.name);
     ConvOptions options;
     options.bias = false;
-    CHECK(Difference(c, options, random) < kTolerance);
+    CHECK(Difference(c, options, random) < kConvTolerance);
   }
 }
 
 TEST_CASE("Conv on oneDNN: adds a residual that is the output's own memory") {
   Generator random(3);
-  for (ConvCase c : Cases()) {
+  for (ConvCase c : ConvCases()) {
     CAPTURE(c.name);
     c.attributes.activation.function = UnaryFunction::kRelu;
     ConvOptions options;
@@ -107,13 +107,13 @@ TEST_CASE("Conv on oneDNN: adds a residual that is the output's own memory") {
     options.threads = 2;
     PairedOp op = MakeOp(c, options, random);
     if (c.w[0] % 4 != 0 && !op.Check(c.attributes).ok()) continue;  // a processor without AVX
-    CHECK(op.Difference(c.attributes, options.threads) < kTolerance);
+    CHECK(op.Difference(c.attributes, options.threads) < kConvTolerance);
   }
 }
 
 TEST_CASE("Conv on oneDNN: adds a residual from elsewhere, run after run") {
   Generator random(4);
-  for (ConvCase c : Cases()) {
+  for (ConvCase c : ConvCases()) {
     CAPTURE(c.name);
     c.attributes.activation.function = UnaryFunction::kRelu;
     ConvOptions options;
@@ -122,7 +122,7 @@ TEST_CASE("Conv on oneDNN: adds a residual from elsewhere, run after run") {
     options.times = 2;  // a residual that was added to the output's old value would show
     PairedOp op = MakeOp(c, options, random);
     if (c.w[0] % 4 != 0 && !op.Check(c.attributes).ok()) continue;  // a processor without AVX
-    CHECK(op.Difference(c.attributes, options.threads, options.times) < kTolerance);
+    CHECK(op.Difference(c.attributes, options.threads, options.times) < kConvTolerance);
   }
 }
 
@@ -131,7 +131,7 @@ TEST_CASE("Conv on oneDNN: every activation that the capabilities allow is appli
   int applied = 0;
   for (int32_t function = 0; function < kUnaryFunctionCount; ++function) {
     for (const size_t which : {size_t{0}, size_t{9}, size_t{13}, size_t{18}}) {
-      ConvCase c = Cases()[which];
+      ConvCase c = ConvCases()[which];
       c.attributes.activation = {static_cast<UnaryFunction>(function), 0.25F, 1.5F};
       CAPTURE(function);
       CAPTURE(c.name);
@@ -139,7 +139,7 @@ TEST_CASE("Conv on oneDNN: every activation that the capabilities allow is appli
       if (op.Check(c.attributes).code() == StatusCode::kUnsupported) continue;
       if (c.attributes.activation.function == UnaryFunction::kNot) continue;
       ++applied;
-      CHECK(op.Difference(c.attributes, 1) < kTolerance);
+      CHECK(op.Difference(c.attributes, 1) < kConvTolerance);
     }
   }
   CHECK(applied == 4 * 16);
@@ -147,27 +147,27 @@ TEST_CASE("Conv on oneDNN: every activation that the capabilities allow is appli
 
 TEST_CASE("Conv on oneDNN: weights that are no constant are packed in each run") {
   Generator random(6);
-  for (const ConvCase& c : Cases()) {
+  for (const ConvCase& c : ConvCases()) {
     CAPTURE(c.name);
     ConvOptions options;
     options.constant_weights = false;
-    CHECK(Difference(c, options, random) < kTolerance);
+    CHECK(Difference(c, options, random) < kConvTolerance);
   }
 }
 
 TEST_CASE("Conv on oneDNN: brings its own scratch where the plan's workspace is too small") {
   Generator random(7);
-  for (const ConvCase& c : Cases()) {
+  for (const ConvCase& c : ConvCases()) {
     CAPTURE(c.name);
     ConvOptions options;
     options.workspace_bytes = 0;
-    CHECK(Difference(c, options, random) < kTolerance);
+    CHECK(Difference(c, options, random) < kConvTolerance);
   }
 }
 
 TEST_CASE("Conv on oneDNN: refuses layouts and dtypes that it would run slowly") {
   Generator random(8);
-  const ConvCase c = Cases()[0];
+  const ConvCase c = ConvCases()[0];
   for (const Layout layout : {Layout::kRowMajor, Layout::kChannelsLastGaps}) {
     ConvOptions options;
     options.x = layout;
@@ -192,7 +192,7 @@ TEST_CASE("Conv as matrix product: reads and writes pixels that lie apart") {
     for (const Layout x : {Layout::kChannelsLast, Layout::kChannelsLastGaps}) {
       for (const Layout y : {Layout::kChannelsLast, Layout::kChannelsLastGaps}) {
         for (const int threads : {1, 2}) {
-          ConvCase c = Cases()[which];
+          ConvCase c = ConvCases()[which];
           CAPTURE(c.name);
           CAPTURE(threads);
           c.attributes.activation.function = UnaryFunction::kHardSwish;
@@ -201,7 +201,7 @@ TEST_CASE("Conv as matrix product: reads and writes pixels that lie apart") {
           options.x = x;
           options.y = y;
           options.threads = threads;
-          CHECK(Difference(c, options, random) < kTolerance);
+          CHECK(Difference(c, options, random) < kConvTolerance);
         }
       }
     }
@@ -219,7 +219,7 @@ TEST_CASE("Conv as matrix product: a part of a tensor's channels is read and wri
   op.AddInput(Random({32, 16, 1, 1}, Layout::kRowMajor, random), kConstant);
   op.AddInput(Random({32}, Layout::kRowMajor, random), kConstant);
   op.AddOutput({2, 32, 6, 5}, StridesFor({2, 48, 6, 5}, Layout::kChannelsLast));
-  CHECK(op.Difference(ConvAttributes{}, 2) < kTolerance);
+  CHECK(op.Difference(ConvAttributes{}, 2) < kConvTolerance);
 }
 
 TEST_CASE("Conv as matrix product: refuses what is no matrix product") {
@@ -227,11 +227,11 @@ TEST_CASE("Conv as matrix product: refuses what is no matrix product") {
   ConvOptions options;
   options.kernel = "cpu.conv.onednn_matmul";
   for (const size_t which : {size_t{0}, size_t{11}, size_t{19}}) {
-    const ConvCase c = Cases()[which];
+    const ConvCase c = ConvCases()[which];
     CAPTURE(c.name);
     CHECK(MakeOp(c, options, random).Check(c.attributes).code() == StatusCode::kUnsupported);
   }
-  const ConvCase pointwise = Cases()[9];
+  const ConvCase pointwise = ConvCases()[9];
   options.x = Layout::kChannelsLastSpaced;
   CHECK(MakeOp(pointwise, options, random).Check(pointwise.attributes).code() ==
         StatusCode::kUnsupported);

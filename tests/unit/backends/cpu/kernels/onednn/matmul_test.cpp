@@ -8,7 +8,7 @@
 namespace tenon::cpu::testing {
 namespace {
 
-constexpr double kTolerance = 1e-5;
+constexpr double kProductTolerance = 1e-5;
 
 struct MatMulCase {
   const char* name;
@@ -20,7 +20,7 @@ struct MatMulCase {
   bool constant_b = true;
 };
 
-std::vector<MatMulCase> Cases() {
+std::vector<MatMulCase> MatMulCases() {
   return {
       {"fully connected", {1, 256}, {256, 100}, {1, 100}},
       {"fully connected, weights by rows", {1, 256}, {100, 256}, {1, 100}, false, true},
@@ -95,21 +95,21 @@ Tensor WithRowGaps(const std::vector<int32_t>& dims, int32_t gap, Generator& ran
 
 TEST_CASE("MatMul on oneDNN: agrees with the portable kernel on every class of shapes") {
   Generator random(1);
-  for (const MatMulCase& c : Cases()) {
+  for (const MatMulCase& c : MatMulCases()) {
     for (const bool bias : {false, true}) {
       for (const int threads : {1, 2}) {
         CAPTURE(c.name);
         CAPTURE(bias);
         CAPTURE(threads);
         PairedOp op = MakeOp(c, bias, random);
-        CHECK(op.Difference(AttributesOf(c), threads) < kTolerance);
+        CHECK(op.Difference(AttributesOf(c), threads) < kProductTolerance);
       }
     }
   }
 }
 
 TEST_CASE("MatMul on oneDNN: the same bits whatever the number of threads") {
-  for (const MatMulCase& c : Cases()) {
+  for (const MatMulCase& c : MatMulCases()) {
     CAPTURE(c.name);
     std::vector<float> first;
     for (const int threads : {1, 2, 3}) {
@@ -128,13 +128,13 @@ TEST_CASE("MatMul on oneDNN: the same bits whatever the number of threads") {
 
 TEST_CASE("MatMul on oneDNN: applies the activation after the bias") {
   Generator random(2);
-  for (const MatMulCase& c : Cases()) {
+  for (const MatMulCase& c : MatMulCases()) {
     for (const UnaryFunction function : {UnaryFunction::kGelu, UnaryFunction::kClip}) {
       CAPTURE(c.name);
       MatMulAttributes attributes = AttributesOf(c);
       attributes.activation = {function, -0.5F, 0.75F};
       PairedOp op = MakeOp(c, true, random);
-      CHECK(op.Difference(attributes, 1) < kTolerance);
+      CHECK(op.Difference(attributes, 1) < kProductTolerance);
     }
   }
 }
@@ -145,7 +145,7 @@ TEST_CASE("MatMul on oneDNN: rows may lie apart") {
   op.AddInput(WithRowGaps({3, 9, 16}, 5, random));
   op.AddInput(WithRowGaps({3, 16, 12}, 4, random));
   op.AddOutput({3, 9, 12}, Layout::kRowMajorGaps);
-  CHECK(op.Difference(MatMulAttributes{}, 2) < kTolerance);
+  CHECK(op.Difference(MatMulAttributes{}, 2) < kProductTolerance);
 }
 
 TEST_CASE("MatMul on oneDNN: heads may be interleaved in memory") {
@@ -162,7 +162,7 @@ TEST_CASE("MatMul on oneDNN: heads may be interleaved in memory") {
   op.AddOutput({3, 9, 9}, Layout::kRowMajor);
   MatMulAttributes attributes;
   attributes.transpose_b = 1;
-  CHECK(op.Difference(attributes, 2) < kTolerance);
+  CHECK(op.Difference(attributes, 2) < kProductTolerance);
 }
 
 TEST_CASE("MatMul on oneDNN: a batch repeated by stride 0 is a broadcast") {
@@ -173,7 +173,7 @@ TEST_CASE("MatMul on oneDNN: a batch repeated by stride 0 is a broadcast") {
   op.AddInput(Random({4, 5, 6}, Layout::kRowMajor, random));
   op.AddInput(repeated);
   op.AddOutput({4, 5, 7}, Layout::kRowMajor);
-  CHECK(op.Difference(MatMulAttributes{}, 1) < kTolerance);
+  CHECK(op.Difference(MatMulAttributes{}, 1) < kProductTolerance);
 }
 
 TEST_CASE("MatMul on oneDNN: refuses matrices with gaps in both directions") {

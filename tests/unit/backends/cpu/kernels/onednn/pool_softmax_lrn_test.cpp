@@ -8,7 +8,7 @@
 namespace tenon::cpu::testing {
 namespace {
 
-constexpr double kTolerance = 1e-5;
+constexpr double kPoolTolerance = 1e-5;
 
 struct PoolCase {
   const char* name;
@@ -29,7 +29,7 @@ PoolAttributes Pool(int32_t kernel, int32_t stride, int32_t pad, bool ceil_mode 
   return attributes;
 }
 
-std::vector<PoolCase> Cases() {
+std::vector<PoolCase> PoolCases() {
   return {
       {"2x2", {1, 32, 8, 8}, {1, 32, 4, 4}, Pool(2, 2, 0)},
       {"3x3, padded", {2, 16, 7, 7}, {2, 16, 4, 4}, Pool(3, 2, 1)},
@@ -60,7 +60,7 @@ PairedOp MakeSoftmax(const char* kernel, const std::vector<int32_t>& dims, Layou
 
 TEST_CASE("MaxPool on oneDNN: agrees with the portable kernel") {
   Generator random(1);
-  for (const PoolCase& c : Cases()) {
+  for (const PoolCase& c : PoolCases()) {
     for (const int threads : {1, 2}) {
       CAPTURE(c.name);
       PairedOp op = MakeOp(c, "cpu.max_pool.onednn", "cpu.max_pool.portable", random);
@@ -80,7 +80,7 @@ TEST_CASE("MaxPool on oneDNN: padding never wins over negative values") {
 TEST_CASE("AveragePool on oneDNN: counts padding exactly as asked, or refuses") {
   Generator random(3);
   int refused = 0;
-  for (PoolCase c : Cases()) {
+  for (PoolCase c : PoolCases()) {
     for (const int32_t include : {0, 1}) {
       for (const int threads : {1, 2}) {
         CAPTURE(c.name);
@@ -91,7 +91,7 @@ TEST_CASE("AveragePool on oneDNN: counts padding exactly as asked, or refuses") 
           ++refused;
           continue;
         }
-        CHECK(op.Difference(c.attributes, threads) < kTolerance);
+        CHECK(op.Difference(c.attributes, threads) < kPoolTolerance);
       }
     }
   }
@@ -118,7 +118,7 @@ TEST_CASE("Softmax on oneDNN: agrees with the portable kernel along the last axi
          {std::vector<int32_t>{1, 1000}, {7}, {3, 4, 17}, {2, 3, 5, 64}}) {
       PairedOp op = MakeSoftmax("cpu.softmax.onednn", dims, Layout::kRowMajor, random);
       const SoftmaxAttributes attributes = {static_cast<int32_t>(dims.size()) - 1, log};
-      CHECK(op.Difference(attributes, 2) < kTolerance);
+      CHECK(op.Difference(attributes, 2) < kPoolTolerance);
     }
   }
 }
@@ -126,21 +126,21 @@ TEST_CASE("Softmax on oneDNN: agrees with the portable kernel along the last axi
 TEST_CASE("Softmax on oneDNN: a single element is certain") {
   Generator random(11);
   PairedOp op = MakeSoftmax("cpu.softmax.onednn", {5, 1}, Layout::kRowMajor, random);
-  CHECK(op.Difference(SoftmaxAttributes{1, 0}, 1) < kTolerance);
+  CHECK(op.Difference(SoftmaxAttributes{1, 0}, 1) < kPoolTolerance);
 }
 
 TEST_CASE("Softmax on oneDNN: works in place") {
   Generator random(6);
   PairedOp op("cpu.softmax.onednn", "cpu.softmax.portable");
   op.AddInputThatIsOutput({12, 50}, Layout::kRowMajor, RandomValues(600, random));
-  CHECK(op.Difference(SoftmaxAttributes{1, 0}, 1) < kTolerance);
+  CHECK(op.Difference(SoftmaxAttributes{1, 0}, 1) < kPoolTolerance);
 }
 
 TEST_CASE("Softmax on oneDNN: runs over the channels of a channels-last tensor") {
   Generator random(7);
   PairedOp op =
       MakeSoftmax("cpu.softmax.onednn_channels", {2, 21, 9, 5}, Layout::kChannelsLast, random);
-  CHECK(op.Difference(SoftmaxAttributes{1, 0}, 2) < kTolerance);
+  CHECK(op.Difference(SoftmaxAttributes{1, 0}, 2) < kPoolTolerance);
 }
 
 TEST_CASE("Softmax on oneDNN: refuses an axis that is not innermost") {
@@ -164,7 +164,7 @@ TEST_CASE("LRN on oneDNN: agrees with the portable kernel") {
       attributes.size = size;
       attributes.alpha = 0.02F;
       attributes.bias = 2.0F;
-      CHECK(op.Difference(attributes, threads) < kTolerance);
+      CHECK(op.Difference(attributes, threads) < kPoolTolerance);
     }
   }
 }

@@ -103,9 +103,9 @@ class QuantizedOp {
     SetWindow(c, attributes.conv);
     attributes.output = RandomOutput(c.dtype, Rounding::kFixedPoint, random);
     const int32_t depth = c.channels / c.group;
-    x.push_back(RandomBytes(c.dtype, Dims(c), c.layout, random));
-    w.push_back(RandomBytes(DType::kI8, {c.channels, depth, c.kernel[0], c.kernel[1]},
-                            Layout::kRowMajor, random));
+    x.push_back(RandomBytesAndEnds(c.dtype, Dims(c), c.layout, random));
+    w.push_back(RandomBytesAndEnds(DType::kI8, {c.channels, depth, c.kernel[0], c.kernel[1]},
+                                   Layout::kRowMajor, random));
     for (int32_t i = 0; i < c.channels; ++i) {
       bias.push_back(Pick(random, -9000, 9000));
       const QuantizedScale scale = RandomScale(128.0 * 128.0 * depth, random);

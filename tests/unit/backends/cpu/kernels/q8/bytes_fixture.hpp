@@ -13,6 +13,8 @@
 
 namespace tenon::cpu::testing {
 
+inline constexpr const char* kPortableConv = "cpu.quantized_conv.portable";
+
 /// Runs `body` once for every instruction set that this processor has.
 template <typename Body>
 void ForEachQuantizedSet(const Body& body) {

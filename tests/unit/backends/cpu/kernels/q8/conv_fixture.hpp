@@ -6,10 +6,6 @@
 
 namespace tenon::cpu::testing {
 
-inline Layout PickChannelsLast(Generator& random) {
-  return Pick(random, 0, 1) == 0 ? Layout::kChannelsLast : Layout::kChannelsLastGaps;
-}
-
 /// `fast` against the portable kernel, on this input and with these weights.
 inline void CheckConvEqual(const char* fast, const ConvShapes& c, const Tensor& x, const Tensor& w,
                            const GemmOptions& options, Generator& random) {
@@ -28,7 +24,7 @@ inline void CheckConvEqual(const char* fast, const ConvShapes& c, const Tensor& 
   CAPTURE(static_cast<int>(options.w_dtype));
   CAPTURE(static_cast<int>(options.to));
   CAPTURE(static_cast<int>(options.rounding));
-  GemmPair pair(fast, "cpu.quantized_conv.portable");
+  GemmPair pair(fast, kPortableConv);
   pair.AddInputs(x, w, c.w[0], c.x[1], c.w[1] * c.w[2] * c.w[3], options, random);
   pair.AddOutput(options.to, OutputDims(c), PickChannelsLast(random));
   QuantizedConvAttributes attributes;

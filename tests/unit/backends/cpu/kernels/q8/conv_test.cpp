@@ -5,29 +5,26 @@
 namespace tenon::cpu::testing {
 namespace {
 
-constexpr const char* kFast = "cpu.quantized_conv.vector";
-constexpr const char* kPortable = "cpu.quantized_conv.portable";
+constexpr const char* kVectorConv = "cpu.quantized_conv.vector";
 
-using ConvCase = ConvShapes;
-
-ConvCase Pointwise(int32_t inputs, int32_t outputs, int32_t height, int32_t width,
-                   int32_t stride = 1) {
-  ConvCase c;
+ConvShapes Pointwise(int32_t inputs, int32_t outputs, int32_t height, int32_t width,
+                     int32_t stride = 1) {
+  ConvShapes c;
   c.x = {1, inputs, height, width};
   c.w = {outputs, inputs, 1, 1};
   for (int32_t& step : c.conv.strides) step = stride;
   return c;
 }
 
-void CheckEqual(const ConvCase& c, const GemmOptions& options, Generator& random) {
+void CheckEqual(const ConvShapes& c, const GemmOptions& options, Generator& random) {
   const Tensor w = RandomBytes(options.w_dtype, c.w, Layout::kRowMajor, random);
-  CheckConvEqual(kFast, c, w, options, random);
+  CheckConvEqual(kVectorConv, c, w, options, random);
 }
 
 }  // namespace
 
 TEST_CASE("Fast quantized conv: the portable kernel's bits on random shapes and roundings") {
-  ForEachInstructions([] {
+  ForEachQuantizedSet([] {
     Generator random(1);
     for (int i = 0; i < 200; ++i) {
       CheckEqual(RandomShapes(Pick(random, 1, 40), Pick(random, 1, 150), 1, 4, random),
@@ -37,7 +34,7 @@ TEST_CASE("Fast quantized conv: the portable kernel's bits on random shapes and 
 }
 
 TEST_CASE("Fast quantized conv: 1x1 of any number of pixels and channels") {
-  ForEachInstructions([] {
+  ForEachQuantizedSet([] {
     Generator random(2);
     for (int32_t width = 1; width <= 60; ++width) {
       CheckEqual(Pointwise(Pick(random, 4, 70), Pick(random, 1, 200), 1, width),
@@ -47,11 +44,11 @@ TEST_CASE("Fast quantized conv: 1x1 of any number of pixels and channels") {
 }
 
 TEST_CASE("Fast quantized conv: 1x1 with a stride, and rows that lie apart") {
-  ForEachInstructions([] {
+  ForEachQuantizedSet([] {
     Generator random(3);
     for (int i = 0; i < 30; ++i) {
-      ConvCase c = Pointwise(Pick(random, 4, 40), Pick(random, 1, 80), Pick(random, 1, 9),
-                             Pick(random, 1, 9), Pick(random, 1, 3));
+      ConvShapes c = Pointwise(Pick(random, 4, 40), Pick(random, 1, 80), Pick(random, 1, 9),
+                               Pick(random, 1, 9), Pick(random, 1, 3));
       c.x[0] = Pick(random, 1, 3);
       CheckEqual(c, RandomGemmOptions(random), random);
     }
@@ -59,7 +56,7 @@ TEST_CASE("Fast quantized conv: 1x1 with a stride, and rows that lie apart") {
 }
 
 TEST_CASE("Fast quantized conv: few channels, each with a zero point of its own") {
-  ForEachInstructions([] {
+  ForEachQuantizedSet([] {
     Generator random(4);
     for (int i = 0; i < 60; ++i) {
       GemmOptions options = RandomGemmOptions(random);
@@ -72,13 +69,13 @@ TEST_CASE("Fast quantized conv: few channels, each with a zero point of its own"
 }
 
 TEST_CASE("Fast quantized conv: long rows of weights with zero points") {
-  ForEachInstructions([] {
+  ForEachQuantizedSet([] {
     Generator random(14);
     for (const int32_t width : {64, 65, 128, 150}) {
       GemmOptions options;
       options.w_dtype = DType::kU8;
       options.w_zero_point = true;
-      ConvCase c = Pointwise(Pick(random, 3, 9), Pick(random, 1, 70), 2, width);
+      ConvShapes c = Pointwise(Pick(random, 3, 9), Pick(random, 1, 70), 2, width);
       c.w[2] = c.w[3] = 3;
       for (int32_t& pad : c.conv.pads) pad = 1;
       CheckEqual(c, options, random);
@@ -87,7 +84,7 @@ TEST_CASE("Fast quantized conv: long rows of weights with zero points") {
 }
 
 TEST_CASE("Fast quantized conv: groups read their own channels") {
-  ForEachInstructions([] {
+  ForEachQuantizedSet([] {
     Generator random(5);
     for (int i = 0; i < 40; ++i) {
       const int32_t group = Pick(random, 2, 4);
@@ -99,7 +96,7 @@ TEST_CASE("Fast quantized conv: groups read their own channels") {
 }
 
 TEST_CASE("Fast quantized conv: factors, shifts and bias of any bits") {
-  ForEachInstructions([] {
+  ForEachQuantizedSet([] {
     Generator random(6);
     for (int i = 0; i < 80; ++i) {
       GemmOptions options = RandomGemmOptions(random);
@@ -111,7 +108,7 @@ TEST_CASE("Fast quantized conv: factors, shifts and bias of any bits") {
 }
 
 TEST_CASE("Fast quantized conv: channels of a bias so large that sums and products overflow") {
-  ForEachInstructions([] {
+  ForEachQuantizedSet([] {
     Generator random(11);
     for (int i = 0; i < 60; ++i) {
       GemmOptions options = RandomGemmOptions(random);
@@ -124,7 +121,7 @@ TEST_CASE("Fast quantized conv: channels of a bias so large that sums and produc
 }
 
 TEST_CASE("Fast quantized conv: more bytes of a pixel than are widened at once") {
-  ForEachInstructions([] {
+  ForEachQuantizedSet([] {
     Generator random(9);
     // Around one and two parts of 512 bytes, in one tap and in several.
     for (const int32_t depth : {511, 512, 513, 518, 1024, 1027}) {
@@ -132,7 +129,7 @@ TEST_CASE("Fast quantized conv: more bytes of a pixel than are widened at once")
                  RandomGemmOptions(random), random);
     }
     for (const int32_t channels : {57, 128, 171, 342}) {
-      ConvCase c;
+      ConvShapes c;
       c.x = {1, channels, 5, 8};
       c.w = {Pick(random, 1, 40), channels, 3, 3};
       CheckEqual(c, RandomGemmOptions(random), random);
@@ -141,10 +138,10 @@ TEST_CASE("Fast quantized conv: more bytes of a pixel than are widened at once")
 }
 
 TEST_CASE("Fast quantized conv: rows too wide for the stack are cut") {
-  ForEachInstructions([] {
+  ForEachQuantizedSet([] {
     Generator random(7);
     for (const int32_t stride : {1, 2}) {
-      ConvCase c;
+      ConvShapes c;
       c.x = {1, 600, 4, 41};
       c.w = {20, 600, 3, 3};
       for (int32_t& step : c.conv.strides) step = stride;
@@ -157,10 +154,10 @@ TEST_CASE("Fast quantized conv: rows too wide for the stack are cut") {
 }
 
 TEST_CASE("Fast quantized conv: more work than one thread takes gives the same bits on several") {
-  ForEachInstructions([] {
+  ForEachQuantizedSet([] {
     Generator random(8);
     for (const int threads : {1, 2, 3}) {
-      ConvCase c;
+      ConvShapes c;
       c.x = {1, 64, 9, 9};
       c.w = {130, 64, 3, 3};
       for (int32_t& pad : c.conv.pads) pad = 1;
@@ -174,13 +171,13 @@ TEST_CASE("Fast quantized conv: more work than one thread takes gives the same b
 
 TEST_CASE("Fast quantized conv: the sums that both roundings of fixed point move, one by one") {
   // One input channel of weight 1 makes every small sum; shifts from none to many.
-  ForEachInstructions([] {
+  ForEachQuantizedSet([] {
     for (int8_t shift = 2; shift >= -9; --shift) {
       for (const int32_t multiplier : {1 << 30, (1 << 30) + 1, 1518500250, INT32_MAX}) {
         GemmOptions options;
         options.rounding = Rounding::kFixedPoint;
-        OpFixture fast(FindKernel(kFast));
-        OpFixture portable(FindKernel(kPortable));
+        OpFixture fast(FindKernel(kVectorConv));
+        OpFixture portable(FindKernel(kPortableConv));
         std::vector<int8_t> x;
         std::vector<int32_t> bias;
         for (int value = -128; value < 128; ++value) x.push_back(static_cast<int8_t>(value));
@@ -210,7 +207,7 @@ TEST_CASE("Fast quantized conv: depthwise, and weights that are no constant, are
   Generator random(9);
   GemmOptions options;
   const auto check = [&](int32_t group, bool constant) {
-    OpFixture op(FindKernel(kFast));
+    OpFixture op(FindKernel(kVectorConv));
     op.AddInput(RandomBytes(DType::kI8, {1, 16, 5, 5}, Layout::kChannelsLast, random));
     op.AddInput(RandomBytes(DType::kI8, {16, 16 / group, 3, 3}, Layout::kRowMajor, random),
                 constant);
@@ -228,7 +225,7 @@ TEST_CASE("Fast quantized conv: depthwise, and weights that are no constant, are
 
 TEST_CASE("Fast quantized conv: a kernel that reads more than the stack holds is refused") {
   Generator random(10);
-  OpFixture op(FindKernel(kFast));
+  OpFixture op(FindKernel(kVectorConv));
   op.AddInput(RandomBytes(DType::kI8, {1, 4096, 4, 4}, Layout::kChannelsLast, random));
   op.AddInput(RandomBytes(DType::kI8, {1, 4096, 4, 4}, Layout::kRowMajor, random), true);
   op.AddAbsentInput();

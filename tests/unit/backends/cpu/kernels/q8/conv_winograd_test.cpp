@@ -5,8 +5,7 @@
 namespace tenon::cpu::testing {
 namespace {
 
-constexpr const char* kFast = "cpu.quantized_conv.vector_winograd";
-constexpr const char* kPortable = "cpu.quantized_conv.portable";
+constexpr const char* kVectorWinograd = "cpu.quantized_conv.vector_winograd";
 
 /// Enough outputs for the transforms to pay, whatever the channels.
 ConvShapes Case(int32_t inputs, int32_t outputs, int32_t height, int32_t width, Generator& random) {
@@ -25,7 +24,7 @@ GemmOptions OptionsOfBytes(Generator& random) {
 
 void CheckEqual(const ConvShapes& c, const Tensor& w, const GemmOptions& options,
                 Generator& random) {
-  CheckConvEqual(kFast, c, w, options, random);
+  CheckConvEqual(kVectorWinograd, c, w, options, random);
 }
 
 void CheckRandom(const ConvShapes& c, const GemmOptions& options, Generator& random) {
@@ -35,7 +34,7 @@ void CheckRandom(const ConvShapes& c, const GemmOptions& options, Generator& ran
 }  // namespace
 
 TEST_CASE("Quantized Winograd: the portable kernel's bits on random shapes and roundings") {
-  ForEachInstructions([] {
+  ForEachQuantizedSet([] {
     Generator random(1);
     for (int i = 0; i < 60; ++i) {
       ConvShapes c = Case(Pick(random, 16, 50), Pick(random, 8, 90), Pick(random, 14, 25),
@@ -47,7 +46,7 @@ TEST_CASE("Quantized Winograd: the portable kernel's bits on random shapes and r
 }
 
 TEST_CASE("Quantized Winograd: any number of channels") {
-  ForEachInstructions([] {
+  ForEachQuantizedSet([] {
     Generator random(2);
     for (int32_t channels = 8; channels <= 67; ++channels) {
       for (const bool of_input : {false, true}) {
@@ -62,7 +61,7 @@ TEST_CASE("Quantized Winograd: any number of channels") {
 }
 
 TEST_CASE("Quantized Winograd: factors, shifts and bias of any bits") {
-  ForEachInstructions([] {
+  ForEachQuantizedSet([] {
     Generator random(3);
     for (int i = 0; i < 30; ++i) {
       GemmOptions options = OptionsOfBytes(random);
@@ -75,7 +74,7 @@ TEST_CASE("Quantized Winograd: factors, shifts and bias of any bits") {
 }
 
 TEST_CASE("Quantized Winograd: sums larger than one transform brings back") {
-  ForEachInstructions([] {
+  ForEachQuantizedSet([] {
     Generator random(4);
     // All weights are extreme, of one sign or of both, and so are inputs of either end.
     for (const int32_t channels : {113, 114, 115, 229, 300, 517}) {
@@ -107,7 +106,7 @@ Tensor Filled(DType dtype, const std::vector<int32_t>& dims, Layout layout, int 
 
 TEST_CASE(
     "Quantized Winograd: the sums of every output are small enough, wherever its weights are") {
-  ForEachInstructions([] {
+  ForEachQuantizedSet([] {
     Generator random(7);
     const ConvShapes c = Case(600, 9, 12, 12, random);
     // Two outputs have large weights where three parts of the channels would have others' ends.
@@ -125,14 +124,14 @@ TEST_CASE(
         options.x_zero_point = i % 2 != 0;
         options.rounding = i % 4 < 2 ? Rounding::kHalfEven : Rounding::kFixedPoint;
         const Tensor x = Filled(DType::kI8, c.x, Layout::kChannelsLast, byte);
-        CheckConvEqual(kFast, c, x, w, options, random);
+        CheckConvEqual(kVectorWinograd, c, x, w, options, random);
       }
     }
   });
 }
 
 TEST_CASE("Quantized Winograd: sums as large as a part may have") {
-  ForEachInstructions([] {
+  ForEachQuantizedSet([] {
     Generator random(8);
     // 115 channels of nine weights of 127 are 131,445 together; 131,586 may be.
     for (const int32_t channels : {114, 115, 116, 130, 149}) {
@@ -141,15 +140,15 @@ TEST_CASE("Quantized Winograd: sums as large as a part may have") {
         options.x_dtype = DType::kU8;
         const ConvShapes c = Case(channels, 9, 12, 12, random);
         const Tensor w = Filled(DType::kI8, c.w, Layout::kRowMajor, weight);
-        CheckConvEqual(kFast, c, Filled(DType::kU8, c.x, Layout::kChannelsLast, 255), w, options,
-                       random);
+        CheckConvEqual(kVectorWinograd, c, Filled(DType::kU8, c.x, Layout::kChannelsLast, 255), w,
+                       options, random);
       }
     }
   });
 }
 
 TEST_CASE("Quantized Winograd: more threads than the workspace has room for") {
-  ForEachInstructions([] {
+  ForEachQuantizedSet([] {
     Generator random(9);
     for (const int room : {1, 2}) {
       GemmOptions options;
@@ -161,7 +160,7 @@ TEST_CASE("Quantized Winograd: more threads than the workspace has room for") {
 }
 
 TEST_CASE("Quantized Winograd: more work than one thread takes gives the same bits on several") {
-  ForEachInstructions([] {
+  ForEachQuantizedSet([] {
     Generator random(5);
     for (const int threads : {1, 2, 3}) {
       GemmOptions options;
@@ -176,7 +175,7 @@ TEST_CASE("Quantized Winograd: refuses other windows, other outputs, and what wo
   const auto check = [&](const ConvShapes& c, DType to) {
     GemmOptions options;
     options.to = to;
-    GemmPair pair(kFast, kPortable);
+    GemmPair pair(kVectorWinograd, kPortableConv);
     pair.AddInputs(RandomBytes(options.x_dtype, c.x, Layout::kChannelsLast, random),
                    RandomBytes(options.w_dtype, c.w, Layout::kRowMajor, random), c.w[0], c.x[1],
                    c.w[1] * 9, options, random);

@@ -10,8 +10,7 @@
 namespace tenon::cpu::testing {
 namespace {
 
-constexpr const char* kFast = "cpu.quantized_conv.bytes_depthwise";
-constexpr const char* kPortable = "cpu.quantized_conv.portable";
+constexpr const char* kBytesDepthwise = "cpu.quantized_conv.bytes_depthwise";
 
 struct DepthwiseCase {
   ConvCase conv;
@@ -60,7 +59,7 @@ DepthwiseCase RandomCase(Generator& random) {
 }
 
 /// As requantized sums have them: most results lie within the output's range.
-std::vector<float> Factors(size_t count, bool hostile, Generator& random) {
+std::vector<float> RandomFactors(size_t count, bool hostile, Generator& random) {
   std::vector<float> factors = RandomValues(count, random, 0.0001F, 0.02F);
   if (!hostile) return factors;
   constexpr float kOdd[] = {std::numeric_limits<float>::quiet_NaN(),
@@ -79,7 +78,7 @@ void AddFactors(const DepthwiseCase& c, Generator& random, ByteOp& op) {
   const bool each = Pick(random, 0, 3) != 0;
   const int32_t count = each ? c.conv.w[0] : 1;
   if (c.rounding == Rounding::kHalfEven) {
-    const auto factors = Factors(static_cast<size_t>(count), c.hostile, random);
+    const auto factors = RandomFactors(static_cast<size_t>(count), c.hostile, random);
     op.AddInput(Tensor::From(DType::kF32, {count}, factors), kConstant);
     op.AddAbsentInput();
     return;
@@ -119,7 +118,7 @@ void CheckAgreement(const DepthwiseCase& c, Generator& random) {
   CAPTURE(c.conv.x[3]);
   CAPTURE(c.conv.w[3]);
   CAPTURE(c.conv.attributes.strides[1]);
-  ByteOp op(kFast, kPortable);
+  ByteOp op(kBytesDepthwise, kPortableConv);
   const auto channels_last = [&] {
     return Pick(random, 0, 1) == 0 ? Layout::kChannelsLast : Layout::kChannelsLastGaps;
   };
@@ -312,7 +311,7 @@ TEST_CASE(
   Generator random(6);
   for (const bool constant : {true, false}) {
     const DepthwiseCase c = Case(16, 5, 3, 1, 1);
-    ByteOp op(kFast, kPortable);
+    ByteOp op(kBytesDepthwise, kPortableConv);
     const Layout layout = constant ? Layout::kRowMajor : Layout::kChannelsLast;
     op.AddInput(RandomBytes(c.x, c.conv.x, layout, random));
     op.AddInput(RandomBytes(DType::kI8, c.conv.w, Layout::kRowMajor, random), kConstant);

@@ -5,8 +5,8 @@
 namespace tenon::cpu::testing {
 namespace {
 
-constexpr const char* kFast = "cpu.dynamic_matmul.vector";
-constexpr const char* kPortable = "cpu.dynamic_matmul.portable";
+constexpr const char* kVectorDynamicMatMul = "cpu.dynamic_matmul.vector";
+constexpr const char* kPortableDynamicMatMul = "cpu.dynamic_matmul.portable";
 
 struct Sizes {
   int32_t rows, depth, columns;
@@ -18,8 +18,8 @@ void CheckEqual(const Sizes& s, int threads, bool hostile, Generator& random) {
   CAPTURE(s.columns);
   const DType dtype = Pick(random, 0, 1) == 0 ? DType::kI8 : DType::kU8;
   const auto one_or_each = [&] { return Pick(random, 0, 1) == 0 ? 1 : s.columns; };
-  OpFixture fast(FindKernel(kFast));
-  OpFixture portable(FindKernel(kPortable));
+  OpFixture fast(FindKernel(kVectorDynamicMatMul));
+  OpFixture portable(FindKernel(kPortableDynamicMatMul));
   const auto add = [&](const Tensor& tensor, bool constant) {
     fast.AddInput(tensor, constant);
     portable.AddInput(tensor, constant);
@@ -73,7 +73,7 @@ void CheckEqual(const Sizes& s, int threads, bool hostile, Generator& random) {
 }  // namespace
 
 TEST_CASE("Fast dynamic matmul: the portable kernel's bits on random shapes") {
-  ForEachInstructions([] {
+  ForEachQuantizedSet([] {
     Generator random(1);
     for (int i = 0; i < 150; ++i) {
       CheckEqual({Pick(random, 1, 20), Pick(random, 4, 90), Pick(random, 1, 150)},
@@ -83,7 +83,7 @@ TEST_CASE("Fast dynamic matmul: the portable kernel's bits on random shapes") {
 }
 
 TEST_CASE("Fast dynamic matmul: one row, and enough for several threads") {
-  ForEachInstructions([] {
+  ForEachQuantizedSet([] {
     Generator random(2);
     for (int i = 0; i < 20; ++i) {
       CheckEqual({1, Pick(random, 4, 300), Pick(random, 1, 300)}, 1, false, random);
@@ -93,7 +93,7 @@ TEST_CASE("Fast dynamic matmul: one row, and enough for several threads") {
 }
 
 TEST_CASE("Fast dynamic matmul: floats of any value") {
-  ForEachInstructions([] {
+  ForEachQuantizedSet([] {
     Generator random(3);
     for (int i = 0; i < 40; ++i) {
       CheckEqual({Pick(random, 1, 4), Pick(random, 4, 40), Pick(random, 1, 40)}, 1, true, random);
@@ -102,9 +102,9 @@ TEST_CASE("Fast dynamic matmul: floats of any value") {
 }
 
 TEST_CASE("Fast dynamic matmul: sums past 32 bits wrap around, as the portable kernel's do") {
-  ForEachInstructions([] {
+  ForEachQuantizedSet([] {
     constexpr int32_t kDepth = 40000;
-    for (const char* kernel : {kFast, kPortable}) {
+    for (const char* kernel : {kVectorDynamicMatMul, kPortableDynamicMatMul}) {
       OpFixture op(FindKernel(kernel));
       op.AddInput(Tensor::From(DType::kF32, {1, kDepth}, std::vector<float>(kDepth, 1.0F)));
       op.AddInput(Tensor::From(DType::kU8, {kDepth, 1}, std::vector<uint8_t>(kDepth, 255)),

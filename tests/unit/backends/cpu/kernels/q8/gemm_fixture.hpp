@@ -9,32 +9,13 @@
 #include <limits>
 #include <vector>
 
-#include "backends/cpu/kernels/q8/choose_instructions.hpp"
 #include "runtime/ops/attributes.hpp"
 #include "tests/unit/backends/cpu/kernels/paired_op.hpp"
+#include "tests/unit/backends/cpu/kernels/q8/bytes_fixture.hpp"
 
 namespace tenon::cpu::testing {
 
-/// Runs `body` once for every instruction set that this processor has.
-template <typename Body>
-void ForEachInstructions(const Body& body) {
-  for (const q8::Instructions instructions : q8::UsableInstructions()) {
-    q8::OverrideInstructions(&instructions);
-    CAPTURE(q8::InstructionsName(instructions));
-    body();
-  }
-  q8::OverrideInstructions(nullptr);
-}
-
-/// Random bytes, for tensors of i8 and u8.
-inline Tensor RandomBytes(DType dtype, const std::vector<int32_t>& dims, Layout layout,
-                          Generator& random) {
-  Tensor tensor(dtype, dims, layout);
-  std::vector<uint8_t> values(tensor.count());
-  for (uint8_t& value : values) value = static_cast<uint8_t>(Pick(random, 0, 255));
-  tensor.Set(values);
-  return tensor;
-}
+inline constexpr const char* kPortableMatMul = "cpu.quantized_matmul.portable";
 
 /// How the operands of a quantized product are made.
 struct GemmOptions {

@@ -4,8 +4,8 @@
 namespace tenon::cpu::testing {
 namespace {
 
-constexpr const char* kFast = "cpu.layer_norm.bytes";
-constexpr const char* kPortable = "cpu.layer_norm.portable";
+constexpr const char* kBytesLayerNorm = "cpu.layer_norm.bytes";
+constexpr const char* kPortableLayerNorm = "cpu.layer_norm.portable";
 
 /// Rows of bytes that differ by up to `spread`: their variance is a small number then.
 Tensor Rows(DType dtype, const std::vector<int32_t>& dims, int32_t spread, Generator& random) {
@@ -25,7 +25,7 @@ TEST_CASE("LayerNorm of bytes: gives the portable kernel's bits on rows of any l
       CAPTURE(count);
       const int32_t rms = Pick(random, 0, 1);
       const DType dtype = rms != 0 ? DType::kI8 : PickByteType(random);
-      ByteOp op(kFast, kPortable);
+      ByteOp op(kBytesLayerNorm, kPortableLayerNorm);
       op.AddInput(Rows(dtype, {3, 2, count}, count % 2 == 0 ? 255 : 3, random));
       op.AddInput(Random({count}, Layout::kRowMajor, random, -90.0F, 90.0F));
       if (count % 3 != 0) {
@@ -42,7 +42,7 @@ TEST_CASE("LayerNorm of bytes: sums of rows longer than 32 bits hold are exact")
   ForEachQuantizedSet([] {
     Generator random(2);
     const int32_t count = (1 << 17) + 5;
-    ByteOp op(kFast, kPortable);
+    ByteOp op(kBytesLayerNorm, kPortableLayerNorm);
     Tensor x(DType::kI8, {1, count}, Layout::kRowMajor);
     std::vector<uint8_t> values(x.count(), 0x80);
     values.back() = 0x7F;

@@ -49,8 +49,7 @@ QuantizedMatMulAttributes AddOperands(const Factors& factors, const GemmOptions&
   return attributes;
 }
 
-constexpr const char* kFast = "cpu.quantized_matmul.vector_packing";
-constexpr const char* kPortable = "cpu.quantized_matmul.portable";
+constexpr const char* kVectorPacking = "cpu.quantized_matmul.vector_packing";
 
 void CheckEqual(const Factors& factors, const GemmOptions& given, Generator& random) {
   GemmOptions options = BothChange(given);
@@ -65,7 +64,7 @@ void CheckEqual(const Factors& factors, const GemmOptions& given, Generator& ran
   CAPTURE(options.w_zero_point);
   CAPTURE(static_cast<int>(options.to));
   CAPTURE(static_cast<int>(options.rounding));
-  GemmPair pair(kFast, kPortable);
+  GemmPair pair(kVectorPacking, kPortableMatMul);
   const QuantizedMatMulAttributes attributes = AddOperands(factors, options, pair, random);
   pair.CheckEqual(attributes, options.threads);
 }
@@ -73,7 +72,7 @@ void CheckEqual(const Factors& factors, const GemmOptions& given, Generator& ran
 }  // namespace
 
 TEST_CASE("Quantized matmul of two tensors: the portable kernel's bits on random shapes") {
-  ForEachInstructions([] {
+  ForEachQuantizedSet([] {
     Generator random(1);
     for (int i = 0; i < 200; ++i) {
       const int32_t batches = Pick(random, 1, 4);
@@ -85,7 +84,7 @@ TEST_CASE("Quantized matmul of two tensors: the portable kernel's bits on random
 }
 
 TEST_CASE("Quantized matmul of two tensors: matrices of either factor serve several batches") {
-  ForEachInstructions([] {
+  ForEachQuantizedSet([] {
     Generator random(2);
     for (int i = 0; i < 10; ++i) {
       const GemmOptions options = RandomGemmOptions(random);
@@ -97,7 +96,7 @@ TEST_CASE("Quantized matmul of two tensors: matrices of either factor serve seve
 }
 
 TEST_CASE("Quantized matmul of two tensors: large enough for several threads") {
-  ForEachInstructions([] {
+  ForEachQuantizedSet([] {
     Generator random(3);
     for (const int threads : {1, 2, 3}) {
       GemmOptions options;
@@ -110,7 +109,7 @@ TEST_CASE("Quantized matmul of two tensors: large enough for several threads") {
 }
 
 TEST_CASE("Quantized matmul of two tensors: zero points at either end of a byte") {
-  ForEachInstructions([] {
+  ForEachQuantizedSet([] {
     Generator random(4);
     for (const DType dtype : {DType::kI8, DType::kU8}) {
       for (int i = 0; i < 20; ++i) {
@@ -125,7 +124,7 @@ TEST_CASE("Quantized matmul of two tensors: zero points at either end of a byte"
 }
 
 TEST_CASE("Quantized matmul of two tensors: constants of any bits") {
-  ForEachInstructions([] {
+  ForEachQuantizedSet([] {
     Generator random(5);
     for (int i = 0; i < 60; ++i) {
       GemmOptions options = RandomGemmOptions(random);
@@ -140,7 +139,7 @@ TEST_CASE("Quantized matmul of two tensors: constants of any bits") {
 TEST_CASE("Quantized matmul of two tensors: what the kernel does not take is refused") {
   Generator random(6);
   const auto refusal = [&](const Factors& factors, GemmOptions options, int transpose_a) {
-    GemmPair pair(kFast, kPortable);
+    GemmPair pair(kVectorPacking, kPortableMatMul);
     QuantizedMatMulAttributes attributes = AddOperands(factors, options, pair, random);
     attributes.matmul.transpose_a = transpose_a;
     return pair.Check(attributes);

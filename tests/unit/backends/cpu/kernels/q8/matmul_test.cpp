@@ -4,8 +4,7 @@
 namespace tenon::cpu::testing {
 namespace {
 
-constexpr const char* kFast = "cpu.quantized_matmul.vector";
-constexpr const char* kPortable = "cpu.quantized_matmul.portable";
+constexpr const char* kVectorMatMul = "cpu.quantized_matmul.vector";
 
 void CheckEqual(const std::vector<int32_t>& a, int32_t columns, bool transposed,
                 const GemmOptions& options, Generator& random) {
@@ -18,7 +17,7 @@ void CheckEqual(const std::vector<int32_t>& a, int32_t columns, bool transposed,
       transposed ? std::vector<int32_t>{columns, depth} : std::vector<int32_t>{depth, columns};
   std::vector<int32_t> y = a;
   y.back() = columns;
-  GemmPair pair(kFast, kPortable);
+  GemmPair pair(kVectorMatMul, kPortableMatMul);
   GemmOptions whole = options;
   whole.x_zero_point_per_channel = false;
   if (whole.rounding == Rounding::kFixedPoint && Pick(random, 0, 1) == 1) {
@@ -37,7 +36,7 @@ void CheckEqual(const std::vector<int32_t>& a, int32_t columns, bool transposed,
 }  // namespace
 
 TEST_CASE("Fast quantized matmul: the portable kernel's bits on random shapes and roundings") {
-  ForEachInstructions([] {
+  ForEachQuantizedSet([] {
     Generator random(1);
     for (int i = 0; i < 120; ++i) {
       CheckEqual({Pick(random, 1, 3), Pick(random, 1, 20), Pick(random, 4, 90)},
@@ -47,7 +46,7 @@ TEST_CASE("Fast quantized matmul: the portable kernel's bits on random shapes an
 }
 
 TEST_CASE("Fast quantized matmul: a single row, as fully connected layers have it") {
-  ForEachInstructions([] {
+  ForEachQuantizedSet([] {
     Generator random(2);
     for (int i = 0; i < 40; ++i) {
       CheckEqual({1, Pick(random, 4, 700)}, Pick(random, 1, 300), true, RandomGemmOptions(random),
@@ -57,7 +56,7 @@ TEST_CASE("Fast quantized matmul: a single row, as fully connected layers have i
 }
 
 TEST_CASE("Fast quantized matmul: large enough for several threads") {
-  ForEachInstructions([] {
+  ForEachQuantizedSet([] {
     Generator random(3);
     for (const int threads : {1, 2, 3}) {
       GemmOptions options;
@@ -69,7 +68,7 @@ TEST_CASE("Fast quantized matmul: large enough for several threads") {
 }
 
 TEST_CASE("Fast quantized matmul: rows too deep for a block of a whole tile, or of one row") {
-  ForEachInstructions([] {
+  ForEachQuantizedSet([] {
     Generator random(5);
     for (const int32_t depth : {2033, 2049, 2050, 2560, 4099, 12289, 12803}) {
       for (const int32_t rows : {1, 3, 7, 14}) {
@@ -80,7 +79,7 @@ TEST_CASE("Fast quantized matmul: rows too deep for a block of a whole tile, or 
 }
 
 TEST_CASE("Fast quantized matmul: factors, shifts and bias of any bits") {
-  ForEachInstructions([] {
+  ForEachQuantizedSet([] {
     Generator random(4);
     for (int i = 0; i < 60; ++i) {
       GemmOptions options = RandomGemmOptions(random);

@@ -18,10 +18,6 @@ PoolCase Whole(int32_t channels, int32_t size) {
   return c;
 }
 
-Layout PickChannelsLast(Generator& random) {
-  return Pick(random, 0, 1) == 0 ? Layout::kChannelsLast : Layout::kChannelsLastGaps;
-}
-
 void CheckMax(const PoolCase& c, Generator& random) {
   const DType dtype = PickByteType(random);
   ByteOp op("cpu.max_pool.bytes", "cpu.max_pool.portable");

@@ -4,8 +4,8 @@
 namespace tenon::cpu::testing {
 namespace {
 
-constexpr const char* kFast = "cpu.quantized_softmax.bytes";
-constexpr const char* kPortable = "cpu.quantized_softmax.portable";
+constexpr const char* kBytesSoftmax = "cpu.quantized_softmax.bytes";
+constexpr const char* kPortableSoftmax = "cpu.quantized_softmax.portable";
 
 /// TFLite's: differences in Q5, of which those below the least do not count.
 QuantizedSoftmaxAttributes FixedPointAttributes(DType to, int32_t axis, Generator& random) {
@@ -31,7 +31,7 @@ QuantizedSoftmaxAttributes AttributesOf(DType to, int32_t axis, float scale, Gen
 void CheckAgree(const std::vector<int32_t>& dims, float scale, Generator& random) {
   const DType from = PickByteType(random);
   const DType to = PickByteType(random);
-  ByteOp op(kFast, kPortable);
+  ByteOp op(kBytesSoftmax, kPortableSoftmax);
   op.AddInput(RandomBytes(from, dims, Layout::kRowMajor, random));
   op.AddOutput(to, dims, Layout::kRowMajor);
   const auto axis = static_cast<int32_t>(dims.size()) - 1;
@@ -76,7 +76,7 @@ TEST_CASE("Softmax of bytes: fixed point on rows of any length") {
       for (const int32_t rows : {1, 9}) {
         const std::vector<int32_t> dims = {rows, count};
         const DType to = PickByteType(random);
-        ByteOp op(kFast, kPortable);
+        ByteOp op(kBytesSoftmax, kPortableSoftmax);
         op.AddInput(RandomBytes(PickByteType(random), dims, Layout::kRowMajor, random));
         op.AddOutput(to, dims, Layout::kRowMajor);
         CHECK(op.Agree<uint8_t>(FixedPointAttributes(to, 1, random), Pick(random, 1, 3)));
@@ -88,7 +88,7 @@ TEST_CASE("Softmax of bytes: fixed point on rows of any length") {
 TEST_CASE("Softmax of bytes: other axes are left to the portable kernel") {
   Generator random(4);
   const auto check = [&](int32_t axis) {
-    OpFixture op(FindKernel(kFast));
+    OpFixture op(FindKernel(kBytesSoftmax));
     op.AddInput(Tensor(DType::kI8, {4, 4}, Layout::kRowMajor));
     op.AddOutput(Tensor(DType::kI8, {4, 4}, Layout::kRowMajor));
     return op.Check(AttributesOf(DType::kI8, axis, 0.1F, random));

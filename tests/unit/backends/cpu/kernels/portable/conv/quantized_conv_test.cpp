@@ -90,8 +90,8 @@ Operands Make(const Case& c, Generator& random) {
   const int32_t depth = c.channels / c.group;
   Operands o = {
       AttributesOf(c, random),
-      RandomBytes(c.x, {c.images, c.channels, c.extent[0], c.extent[1]}, c.layout, random),
-      RandomBytes(c.w, {c.outputs, depth, c.kernel[0], c.kernel[1]}, c.w_layout, random),
+      RandomBytesAndEnds(c.x, {c.images, c.channels, c.extent[0], c.extent[1]}, c.layout, random),
+      RandomBytesAndEnds(c.w, {c.outputs, depth, c.kernel[0], c.kernel[1]}, c.w_layout, random),
       {},
       {},
       {},

@@ -14,11 +14,11 @@
 namespace tenon::cpu::testing {
 namespace {
 
-OpFixture MakeOp() { return OpFixture(OpKind::kBinary); }
+OpFixture MakeBinary() { return OpFixture(OpKind::kBinary); }
 
 BinaryAttributes Plain(BinaryFunction function) { return {function, {}}; }
 
-double Reference(BinaryFunction function, double x, double y) {
+double BinaryReference(BinaryFunction function, double x, double y) {
   switch (function) {
     case BinaryFunction::kAdd:
       return x + y;
@@ -69,7 +69,7 @@ T At(const std::vector<T>& values, const Dims& dims, const Dims& index) {
 void CheckFloat(const BinaryAttributes& attributes, const Dims& a, const Dims& b, const Dims& out,
                 Generator& random, int threads = 1) {
   const bool is_power = attributes.function == BinaryFunction::kPow;
-  OpFixture op = MakeOp();
+  OpFixture op = MakeBinary();
   const Tensor x =
       op.AddInput(Random(a, PickLayout(random), random, is_power ? 0.1F : -3.0F, 3.0F));
   const Tensor y = op.AddInput(Random(b, PickLayout(random), random, -3.0F, 3.0F));
@@ -83,8 +83,8 @@ void CheckFloat(const BinaryAttributes& attributes, const Dims& a, const Dims& b
   const std::vector<float> right = y.Values<float>();
   for (size_t i = 0; i < expected.size(); ++i) {
     const Dims index = Unravel(static_cast<int64_t>(i), out);
-    expected[i] = Reference(attributes.function, static_cast<double>(At(left, a, index)),
-                            static_cast<double>(At(right, b, index)));
+    expected[i] = BinaryReference(attributes.function, static_cast<double>(At(left, a, index)),
+                                  static_cast<double>(At(right, b, index)));
     if (attributes.activation.function == UnaryFunction::kRelu) {
       expected[i] = std::max(expected[i], 0.0);
     }
@@ -158,7 +158,7 @@ TEST_CASE("Binary: the output may take over either input") {
   Generator random(4);
   for (int taken : {0, 1}) {
     for (Layout layout : kAllLayouts) {
-      OpFixture op = MakeOp();
+      OpFixture op = MakeBinary();
       const Dims dims = {1, 5, 40, 41};
       const Tensor x = op.AddInput(Random(dims, layout, random));
       const Tensor y = op.AddInput(Random(dims, layout, random));
@@ -178,7 +178,7 @@ TEST_CASE("Binary: the output may take over either input") {
 template <typename T>
 std::vector<T> RunOn(DType dtype, BinaryFunction function, const std::vector<T>& x,
                      const std::vector<T>& y) {
-  OpFixture op = MakeOp();
+  OpFixture op = MakeBinary();
   op.AddInput(Tensor::From(dtype, {static_cast<int32_t>(x.size())}, x));
   op.AddInput(Tensor::From(dtype, {static_cast<int32_t>(y.size())}, y));
   const Tensor z = op.AddOutput(Tensor(dtype, {static_cast<int32_t>(x.size())}));
@@ -276,7 +276,7 @@ TEST_CASE("Binary: unsigned bytes wrap, and dividing by zero gives zero") {
 }
 
 TEST_CASE("Binary: comparisons of integers are exact beyond 2^53") {
-  OpFixture op = MakeOp();
+  OpFixture op = MakeBinary();
   const int64_t big = int64_t{1} << 60;
   op.AddInput(Tensor::From(DType::kI64, {2}, std::vector<int64_t>{big, big + 1}));
   op.AddInput(Tensor::From(DType::kI64, {2}, std::vector<int64_t>{big + 1, big}));
@@ -298,7 +298,7 @@ TEST_CASE("Binary: logic on bool") {
 }
 
 TEST_CASE("Binary: an activation on anything but f32 is refused") {
-  OpFixture op = MakeOp();
+  OpFixture op = MakeBinary();
   op.AddInput(Tensor(DType::kI32, {2}));
   op.AddInput(Tensor(DType::kI32, {2}));
   op.AddOutput(Tensor(DType::kI32, {2}));
@@ -307,7 +307,7 @@ TEST_CASE("Binary: an activation on anything but f32 is refused") {
 }
 
 TEST_CASE("Binary: operands without elements are left alone") {
-  OpFixture op = MakeOp();
+  OpFixture op = MakeBinary();
   op.AddInput(Tensor(DType::kF32, {0, 3}));
   op.AddInput(Tensor(DType::kF32, {1, 3}));
   op.AddOutput(Tensor(DType::kF32, {0, 3}));

@@ -56,7 +56,7 @@ struct IntegerRange {
   int bits;
 };
 
-IntegerRange RangeOf(DType dtype) {
+IntegerRange IntegerRangeOf(DType dtype) {
   const bool is_signed =
       dtype == DType::kI8 || dtype == DType::kI16 || dtype == DType::kI32 || dtype == DType::kI64;
   return {is_signed, 8 * DTypeBytes(dtype)};
@@ -81,7 +81,7 @@ Exact DecodeFloat(FloatFormat format, uint64_t bits) {
 Exact Decode(DType dtype, uint64_t bits) {
   if (IsFloat(dtype)) return DecodeFloat(FormatOf(dtype), bits);
   Exact value;
-  const IntegerRange range = RangeOf(dtype);
+  const IntegerRange range = IntegerRangeOf(dtype);
   value.negative = range.is_signed && (bits >> (range.bits - 1) & 1U) != 0;
   value.significand = value.negative ? (0 - bits) & LowBits(range.bits) : bits;
   if (dtype == DType::kBool) value.significand = bits != 0 ? 1 : 0;
@@ -125,7 +125,7 @@ uint64_t Truncated(const Exact& x) {
 }
 
 uint64_t EncodeInteger(const Exact& x, DType dtype, bool saturate) {
-  const IntegerRange range = RangeOf(dtype);
+  const IntegerRange range = IntegerRangeOf(dtype);
   uint64_t magnitude = Truncated(x);
   if (saturate) {
     const uint64_t highest = LowBits(range.is_signed ? range.bits - 1 : range.bits);

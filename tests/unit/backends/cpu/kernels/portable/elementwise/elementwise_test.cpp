@@ -16,8 +16,6 @@ std::vector<int32_t> Broadcasting(std::vector<int32_t> dims, Generator& random) 
   return dims;
 }
 
-Layout PickLayout(Generator& random) { return kAllLayouts[Pick(random, 0, 4)]; }
-
 }  // namespace
 
 TEST_CASE("Elementwise: the bits of its steps as ops of their own, in any layout") {

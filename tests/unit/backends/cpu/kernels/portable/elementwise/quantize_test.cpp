@@ -13,12 +13,12 @@ namespace {
 
 using Dims = std::vector<int32_t>;
 
-struct Range {
+struct StoredRange {
   int64_t least;
   int64_t most;
 };
 
-Range RangeOf(DType dtype) {
+StoredRange StoredRangeOf(DType dtype) {
   switch (dtype) {
     case DType::kI8:
       return {-128, 127};
@@ -77,7 +77,7 @@ struct Parameters {
 
 Parameters RandomParameters(DType dtype, int32_t count, bool zeros, Generator& random) {
   Parameters p;
-  const Range range = RangeOf(dtype);
+  const StoredRange range = StoredRangeOf(dtype);
   for (int32_t i = 0; i < count; ++i) {
     p.scales.push_back(static_cast<float>(Pick(random, 1, 1000)) * 1e-4F);
     if (zeros) {
@@ -118,7 +118,7 @@ void RunQuantize(const Tensor& x, const QuantizeAttributes& a, const Parameters&
     const float quotient = values[i] / p.scales[k];
     const int64_t rounded =
         a.rounding == Rounding::kHalfAway ? NaiveHalfAway(quotient) : NaiveHalfEven(quotient);
-    const Range range = RangeOf(dtype);
+    const StoredRange range = StoredRangeOf(dtype);
     expected.push_back(
         std::clamp(rounded + (p.zeros.empty() ? 0 : p.zeros[k]), range.least, range.most));
   }
@@ -187,7 +187,7 @@ TEST_CASE("Dequantize: every dtype, along every axis, in every layout") {
   Generator random(3);
   const Dims dims = {2, 5, 3, 7};
   for (const DType dtype : {DType::kI8, DType::kU8, DType::kI16, DType::kU16, DType::kI32}) {
-    const Range range = RangeOf(dtype);
+    const StoredRange range = StoredRangeOf(dtype);
     for (int32_t axis = -1; axis < 4; ++axis) {
       DequantizeAttributes a;
       a.axis = std::max<int32_t>(axis, 0);
@@ -223,11 +223,11 @@ TEST_CASE("Lookup: i8 and u8 to tables of i8, u8 and f32, in every layout") {
     for (const DType to : {DType::kI8, DType::kU8, DType::kF32}) {
       for (const Layout layout : kAllLayouts) {
         OpFixture op(OpKind::kLookup);
-        const Tensor x = op.AddInput(RandomBytes(from, {2, 9, 6, 5}, layout, random));
-        const Tensor table =
-            op.AddInput(to == DType::kF32 ? Random({256}, Layout::kRowMajor, random)
-                                          : RandomBytes(to, {256}, Layout::kRowMajor, random),
-                        kConstant);
+        const Tensor x = op.AddInput(RandomBytesAndEnds(from, {2, 9, 6, 5}, layout, random));
+        const Tensor table = op.AddInput(
+            to == DType::kF32 ? Random({256}, Layout::kRowMajor, random)
+                              : RandomBytesAndEnds(to, {256}, Layout::kRowMajor, random),
+            kConstant);
         const Tensor y = op.AddOutput(Tensor(to, {2, 9, 6, 5}, layout));
         struct None {};
         const Status status = op.Run(None{}, 2);

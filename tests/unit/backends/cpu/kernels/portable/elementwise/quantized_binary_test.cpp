@@ -108,7 +108,7 @@ std::vector<int64_t> AnyIntegers(const Tensor& tensor) {
 
 /// Elements of up to 32 bits, the ends of their range among them.
 Tensor RandomIntegers(DType dtype, const Dims& dims, Layout layout, Generator& random) {
-  if (DTypeBytes(dtype) == 1) return RandomBytes(dtype, dims, layout, random);
+  if (DTypeBytes(dtype) == 1) return RandomBytesAndEnds(dtype, dims, layout, random);
   Tensor tensor(dtype, dims, layout);
   std::vector<int32_t> values(tensor.count());
   const int most = dtype == DType::kI16 ? INT16_MAX : INT32_MAX;

@@ -18,7 +18,7 @@ namespace tenon::cpu::testing {
 namespace {
 
 /// Every function by its definition in functions.hpp, in double and with libm.
-double Reference(UnaryFunction function, double x, double a, double b) {
+double UnaryReference(UnaryFunction function, double x, double a, double b) {
   const auto elu = [&] { return x < 0.0 ? a * (std::exp(x) - 1.0) : x; };
   const auto hard = [](double v) { return std::max(0.0, std::min(1.0, v)); };
   switch (function) {
@@ -98,15 +98,15 @@ std::vector<int> FloatFunctions() {
   return numbers;
 }
 
-OpFixture MakeOp() { return OpFixture(OpKind::kUnary); }
+OpFixture MakeUnary() { return OpFixture(OpKind::kUnary); }
 
 template <typename T>
 std::vector<double> ReferenceOf(const std::vector<T>& x, const UnaryAttributes& attributes) {
   std::vector<double> expected;
   for (const T value : x) {
-    expected.push_back(Reference(attributes.function, static_cast<double>(value),
-                                 static_cast<double>(attributes.a),
-                                 static_cast<double>(attributes.b)));
+    expected.push_back(UnaryReference(attributes.function, static_cast<double>(value),
+                                      static_cast<double>(attributes.a),
+                                      static_cast<double>(attributes.b)));
   }
   return expected;
 }
@@ -133,7 +133,7 @@ TEST_CASE("Unary: sigmoid and tanh of fixed-point numbers of 16 bits") {
       const std::vector<int16_t> y = FixedPointCurve(function, bits);
       double worst = 0;
       for (int i = 0; i < 65536; ++i) {
-        const double exact = Reference(function, std::ldexp(i - 32768, bits - 15), 0, 0);
+        const double exact = UnaryReference(function, std::ldexp(i - 32768, bits - 15), 0, 0);
         worst = std::max(worst, std::abs(y[static_cast<size_t>(i)] / 32768.0 - exact));
       }
       CHECK(worst < 4e-4);
@@ -155,7 +155,7 @@ TEST_CASE("Unary: every function in f32, in every pair of layouts") {
     for (Layout from : kAllLayouts) {
       for (Layout to : kAllLayouts) {
         CAPTURE(f);
-        OpFixture op = MakeOp();
+        OpFixture op = MakeUnary();
         const Tensor x = op.AddInput(Random({2, 3, 5, 31}, from, random, -6.0F, 6.0F));
         const Tensor y = op.AddOutput(Tensor(DType::kF32, {2, 3, 5, 31}, to));
         REQUIRE(op.Run(attributes).ok());
@@ -178,7 +178,7 @@ TEST_CASE("Unary: rows give the same bits as the scalar form of fused activation
   values.push_back(std::nanf(""));
   for (const int f : FloatFunctions()) {
     const UnaryAttributes attributes = AttributesFor(static_cast<UnaryFunction>(f));
-    OpFixture op = MakeOp();
+    OpFixture op = MakeUnary();
     op.AddInput(Tensor::From(DType::kF32, {static_cast<int32_t>(values.size())}, values));
     const Tensor y = op.AddOutput(Tensor(DType::kF32, {static_cast<int32_t>(values.size())}));
     REQUIRE(op.Run(attributes).ok());
@@ -201,7 +201,7 @@ TEST_CASE("Unary: works in place and over threads") {
   Generator random(3);
   for (Layout layout : kAllLayouts) {
     for (int threads : {1, 3}) {
-      OpFixture op = MakeOp();
+      OpFixture op = MakeUnary();
       const Tensor x = op.AddInput(Random({1, 16, 61, 67}, layout, random, -3.0F, 3.0F));
       op.AddOutput(x);
       const std::vector<float> before = x.Values<float>();
@@ -220,7 +220,7 @@ TEST_CASE("Unary: every function in f64") {
     const UnaryAttributes attributes = AttributesFor(static_cast<UnaryFunction>(f));
     const std::vector<float> narrow = RandomValues(60, random, -6.0F, 6.0F);
     const std::vector<double> values(narrow.begin(), narrow.end());
-    OpFixture op = MakeOp();
+    OpFixture op = MakeUnary();
     op.AddInput(Tensor::From(DType::kF64, {1, 3, 4, 5}, values, Layout::kChannelsLastGaps));
     const Tensor y = op.AddOutput(Tensor(DType::kF64, {1, 3, 4, 5}));
     REQUIRE(op.Run(attributes).ok());
@@ -233,7 +233,7 @@ TEST_CASE("Unary: f16 is computed in f32 and rounded once") {
   for (size_t i = 0; i < halves.size(); ++i) halves[i] = static_cast<uint16_t>(i);
   for (UnaryFunction function : {UnaryFunction::kTanh, UnaryFunction::kClip, UnaryFunction::kNeg}) {
     const UnaryAttributes attributes = AttributesFor(function);
-    OpFixture op = MakeOp();
+    OpFixture op = MakeUnary();
     op.AddInput(Tensor::From(DType::kF16, {0x7C00}, halves));
     const Tensor y = op.AddOutput(Tensor(DType::kF16, {0x7C00}));
     REQUIRE(op.Run(attributes).ok());
@@ -252,7 +252,7 @@ void CheckIntegers(DType dtype) {
   constexpr T kHigh = std::numeric_limits<T>::max();
   const std::vector<T> x = {kLow, static_cast<T>(kLow + 1), -3, -1, 0, 1, 3, kHigh};
   const auto run = [&](UnaryFunction function, float a, float b) {
-    OpFixture op = MakeOp();
+    OpFixture op = MakeUnary();
     op.AddInput(Tensor::From(dtype, {8}, x));
     const Tensor y = op.AddOutput(Tensor(dtype, {8}));
     REQUIRE(op.Run(UnaryAttributes{function, a, b}).ok());
@@ -277,7 +277,7 @@ TEST_CASE("Unary: signed integers, the lowest value included") {
 }
 
 TEST_CASE("Unary: not turns 0 into 1 and the rest into 0") {
-  OpFixture op = MakeOp();
+  OpFixture op = MakeUnary();
   op.AddInput(Tensor::From(DType::kBool, {3}, std::vector<uint8_t>{0, 1, 0}));
   const Tensor y = op.AddOutput(Tensor(DType::kBool, {3}));
   REQUIRE(op.Run(UnaryAttributes{UnaryFunction::kNot, 0.0F, 0.0F}).ok());
@@ -285,13 +285,13 @@ TEST_CASE("Unary: not turns 0 into 1 and the rest into 0") {
 }
 
 TEST_CASE("Unary: scalars and tensors without elements") {
-  OpFixture scalar = MakeOp();
+  OpFixture scalar = MakeUnary();
   scalar.AddInput(Tensor::From(DType::kF32, {}, std::vector<float>{-2.5F}));
   const Tensor y = scalar.AddOutput(Tensor(DType::kF32, {}));
   REQUIRE(scalar.Run(UnaryAttributes{UnaryFunction::kAbs, 0.0F, 0.0F}).ok());
   CHECK(y.Values<float>() == std::vector<float>{2.5F});
 
-  OpFixture empty = MakeOp();
+  OpFixture empty = MakeUnary();
   empty.AddInput(Tensor(DType::kF32, {3, 0}));
   empty.AddOutput(Tensor(DType::kF32, {3, 0}));
   CHECK(empty.Run(UnaryAttributes{UnaryFunction::kAbs, 0.0F, 0.0F}).ok());

@@ -48,8 +48,6 @@ Doubles NaiveAttention(const Sizes& s, const Doubles& q, const Doubles& k, const
   return y;
 }
 
-Layout PickLayout(Generator& random) { return kAllLayouts[Pick(random, 0, 4)]; }
-
 }  // namespace
 
 TEST_CASE("Attention: agrees with the definition in any layout, with and without a mask") {

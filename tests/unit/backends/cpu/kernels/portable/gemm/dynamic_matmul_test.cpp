@@ -44,8 +44,6 @@ Floats NaiveProduct(const Floats& a, const Numbers& b, const Floats& scales, con
   return y;
 }
 
-Layout PickLayout(Generator& random) { return kAllLayouts[Pick(random, 0, 4)]; }
-
 }  // namespace
 
 TEST_CASE("DynamicMatMul: the bits of ONNX's operators, in any layout") {
@@ -61,7 +59,8 @@ TEST_CASE("DynamicMatMul: the bits of ONNX's operators, in any layout") {
     const float least = static_cast<float>(Pick(random, -3, 1));
     const Tensor a =
         op.AddInput(Random({2, 1, rows, depth}, PickLayout(random), random, least, least + 3.0F));
-    const Tensor b = op.AddInput(RandomBytes(dtype, {depth, columns}, PickLayout(random), random));
+    const Tensor b =
+        op.AddInput(RandomBytesAndEnds(dtype, {depth, columns}, PickLayout(random), random));
     Floats bias;
     if (i % 3 == 0) {
       op.AddAbsentInput();
@@ -73,7 +72,8 @@ TEST_CASE("DynamicMatMul: the bits of ONNX's operators, in any layout") {
     const Tensor scales = op.AddInput(Random({one_or_each()}, Layout::kRowMajor, random, 0.01F, 2));
     Numbers zeros = {0};
     if (Pick(random, 0, 1) == 0) {
-      zeros = Integers(op.AddInput(RandomBytes(dtype, {one_or_each()}, Layout::kRowMajor, random)));
+      zeros = Integers(
+          op.AddInput(RandomBytesAndEnds(dtype, {one_or_each()}, Layout::kRowMajor, random)));
     }
     const Tensor y = op.AddOutput(Tensor(DType::kF32, {2, 1, rows, columns}, PickLayout(random)));
     REQUIRE(op.Run(NoAttributes{}, Pick(random, 1, 3)).ok());

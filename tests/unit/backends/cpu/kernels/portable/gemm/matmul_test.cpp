@@ -13,7 +13,7 @@ constexpr double kTolerance = 2e-6;
 
 using Dims = std::vector<int32_t>;
 
-struct Problem {
+struct Product {
   Dims a;
   Dims b;
   Dims y;
@@ -35,7 +35,7 @@ double At(const std::vector<float>& values, const Dims& dims, const Dims& index,
   return static_cast<double>(values[flat]);
 }
 
-std::vector<double> NaiveMatMul(const Problem& problem, const std::vector<float>& a,
+std::vector<double> NaiveMatMul(const Product& problem, const std::vector<float>& a,
                                 const std::vector<float>& b, const std::vector<float>& bias) {
   const Dims& dims = problem.y;
   const bool transpose_a = problem.attributes.transpose_a != 0;
@@ -62,8 +62,8 @@ Layout RowLayout(Generator& random) {
   return Pick(random, 0, 1) == 0 ? Layout::kRowMajor : Layout::kRowMajorGaps;
 }
 
-Problem RandomProblem(Generator& random) {
-  Problem problem;
+Product RandomProblem(Generator& random) {
+  Product problem;
   const int32_t m = Pick(random, 1, 20);
   const int32_t n = Pick(random, 1, 40);
   const int32_t k = Pick(random, 1, 150);
@@ -99,7 +99,7 @@ Problem RandomProblem(Generator& random) {
 }
 
 /// Runs on random values and gives the largest relative error, infinity if a gap was written.
-double ErrorOf(const Problem& problem, Generator& random, int threads,
+double ErrorOf(const Product& problem, Generator& random, int threads,
                std::vector<float>* result = nullptr) {
   OpFixture op(OpKind::kMatMul);
   const auto a = op.AddInput(Random(problem.a, RowLayout(random), random)).Values<float>();
@@ -118,7 +118,7 @@ double ErrorOf(const Problem& problem, Generator& random, int threads,
 TEST_CASE("MatMul: agrees with the definition over random shapes, transposes and broadcasts") {
   Generator random(1);
   for (int i = 0; i < RandomCases(300); ++i) {
-    const Problem problem = RandomProblem(random);
+    const Product problem = RandomProblem(random);
     INFO("case ", i);
     CHECK(ErrorOf(problem, random, Pick(random, 1, 3)) < kTolerance);
   }
@@ -141,7 +141,7 @@ TEST_CASE("MatMul: the number of threads does not change a bit") {
     std::vector<float> expected;
     for (const int threads : {1, 2, 5}) {
       Generator random(seed);
-      const Problem problem = RandomProblem(random);
+      const Product problem = RandomProblem(random);
       std::vector<float> result;
       CHECK(ErrorOf(problem, random, threads, &result) < kTolerance);
       if (expected.empty()) expected = result;

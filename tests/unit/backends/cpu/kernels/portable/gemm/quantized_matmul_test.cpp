@@ -11,7 +11,7 @@ namespace {
 
 using Dims = std::vector<int32_t>;
 
-struct Problem {
+struct QuantizedProduct {
   Dims a = {5, 33};
   Dims b = {33, 10};
   Dims y = {5, 10};
@@ -49,7 +49,7 @@ struct Operands {
   std::vector<int64_t> b_zero;
 };
 
-Operands MakeOperands(const Problem& p, int32_t depth, Generator& random) {
+Operands MakeOperands(const QuantizedProduct& p, int32_t depth, Generator& random) {
   Operands o = {};
   const int32_t columns = p.y.back();
   for (int32_t i = 0; i < columns; ++i) o.bias.push_back(Pick(random, -40000, 40000));
@@ -70,7 +70,7 @@ Tensor ByteVector(DType dtype, const std::vector<int64_t>& values) {
   return Tensor::From(dtype, {static_cast<int32_t>(values.size())}, bytes);
 }
 
-void AddFactors(OpFixture& op, const Problem& p, const Operands& o) {
+void AddFactors(OpFixture& op, const QuantizedProduct& p, const Operands& o) {
   const auto count = static_cast<int32_t>(o.scales.size());
   op.AddInput(Tensor::From(DType::kI32, {p.y.back()}, o.bias), kConstant);
   if (p.y_dtype == DType::kI32) {
@@ -89,7 +89,7 @@ void AddFactors(OpFixture& op, const Problem& p, const Operands& o) {
 }
 
 /// The sums in y's order.
-std::vector<int64_t> NaiveSums(const Problem& p, const Operands& o, const Tensor& a_tensor,
+std::vector<int64_t> NaiveSums(const QuantizedProduct& p, const Operands& o, const Tensor& a_tensor,
                                const Tensor& b_tensor) {
   const std::vector<int64_t> a = Integers(a_tensor);
   const std::vector<int64_t> b = Integers(b_tensor);
@@ -114,15 +114,15 @@ std::vector<int64_t> NaiveSums(const Problem& p, const Operands& o, const Tensor
   }
 }
 
-int64_t Expected(const Problem& p, const Operands& o, const QuantizedOutput& output, size_t column,
-                 int64_t sum) {
+int64_t Expected(const QuantizedProduct& p, const Operands& o, const QuantizedOutput& output,
+                 size_t column, int64_t sum) {
   if (p.y_dtype == DType::kI32) return sum;
   const size_t k = p.each ? column : 0;
   const QuantizedScale scale = {o.scales[k], o.multipliers[k], o.shifts[k]};
   return NaiveStored(output, NaiveRescale(scale, p.rounding, sum));
 }
 
-void Run(const Problem& p, uint32_t seed) {
+void Run(const QuantizedProduct& p, uint32_t seed) {
   CAPTURE(seed);
   Generator random(seed);
   QuantizedMatMulAttributes attributes;
@@ -134,8 +134,8 @@ void Run(const Problem& p, uint32_t seed) {
   const int32_t depth = p.a[p.a.size() - (p.transpose_a != 0 ? 2 : 1)];
   const Operands o = MakeOperands(p, depth, random);
   OpFixture op(OpKind::kQuantizedMatMul);
-  const Tensor a = op.AddInput(RandomBytes(p.a_dtype, p.a, p.layout, random));
-  const Tensor b = op.AddInput(RandomBytes(p.b_dtype, p.b, p.layout, random));
+  const Tensor a = op.AddInput(RandomBytesAndEnds(p.a_dtype, p.a, p.layout, random));
+  const Tensor b = op.AddInput(RandomBytesAndEnds(p.b_dtype, p.b, p.layout, random));
   AddFactors(op, p, o);
   const Tensor y = op.AddOutput(Tensor(p.y_dtype, p.y, p.layout));
   const Status status = op.Run(attributes, p.threads);
@@ -163,7 +163,7 @@ TEST_CASE("Quantized matmul: every dtype, output and rounding") {
       for (const DType y : {DType::kI8, DType::kU8, DType::kI32}) {
         for (const Rounding rounding :
              {Rounding::kFixedPoint, Rounding::kFixedPointOnce, Rounding::kHalfEven}) {
-          Problem p;
+          QuantizedProduct p;
           p.a_dtype = a;
           p.b_dtype = b;
           p.y_dtype = y;
@@ -182,7 +182,7 @@ TEST_CASE("Quantized matmul: one row times transposed weights, short sums and lo
   for (const int32_t rows : {1, 2, 3}) {
     for (const int32_t depth : {1, 2, 15, 16, 64, 65, 640, 1001}) {
       for (const int32_t columns : {1, 7, 12, 130}) {
-        Problem p;
+        QuantizedProduct p;
         p.a = {rows, depth};
         p.b = {columns, depth};
         p.y = {rows, columns};
@@ -197,7 +197,7 @@ TEST_CASE("Quantized matmul: one row times transposed weights, short sums and lo
 TEST_CASE("Quantized matmul: transposed operands, batches that broadcast, gaps, threads") {
   Generator random(3);
   for (uint32_t seed = 400; seed < 480; ++seed) {
-    Problem p;
+    QuantizedProduct p;
     const int32_t m = Pick(random, 1, 40);
     const int32_t n = Pick(random, 1, 20);
     const int32_t k = Pick(random, 1, 150);

@@ -11,8 +11,6 @@
 namespace tenon::cpu::testing {
 namespace {
 
-struct NoAttributes {};
-
 template <typename T>
 void CheckCopy(DType dtype, const Dims& dims, Layout from, Layout to, int threads) {
   OpFixture op(OpKind::kCopy);

@@ -10,8 +10,6 @@
 namespace tenon::cpu::testing {
 namespace {
 
-struct NoAttributes {};
-
 OpFixture MakeGather() { return OpFixture(OpKind::kGather); }
 
 /// Random gather along `axis` with indices of type Index, negative ones included.

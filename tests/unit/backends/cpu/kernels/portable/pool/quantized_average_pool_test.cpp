@@ -30,15 +30,15 @@ int32_t WindowsAlong(const PoolAttributes& a, const int32_t* extent, int axis) {
 }
 
 /// Sum and count of one window.
-struct Window {
+struct WindowSum {
   int64_t sum = 0;
   int64_t count = 0;
 };
 
-Window Look(const Problem& p, const QuantizedAveragePoolAttributes& attributes,
-            const std::vector<int64_t>& x, int32_t plane, int32_t out_row, int32_t out_column) {
+WindowSum Look(const Problem& p, const QuantizedAveragePoolAttributes& attributes,
+               const std::vector<int64_t>& x, int32_t plane, int32_t out_row, int32_t out_column) {
   const PoolAttributes& a = attributes.pool;
-  Window window;
+  WindowSum window;
   for (int32_t i = 0; i < a.kernel[0]; ++i) {
     for (int32_t j = 0; j < a.kernel[1]; ++j) {
       const int32_t row = out_row * a.strides[0] - a.pads[0] + i * a.dilations[0];
@@ -60,7 +60,7 @@ int64_t NaiveHalfAway(int64_t sum, int64_t count) {
   return sum < 0 ? -magnitude : magnitude;
 }
 
-int64_t NaiveAverage(const QuantizedAveragePoolAttributes& a, const Window& window) {
+int64_t NaiveAverage(const QuantizedAveragePoolAttributes& a, const WindowSum& window) {
   if (a.output.rounding == Rounding::kHalfAway) return NaiveHalfAway(window.sum, window.count);
   const float factor = a.scale.scale / static_cast<float>(window.count);
   return NaiveHalfEven(static_cast<float>(window.sum) * factor);
@@ -70,7 +70,7 @@ void Run(Problem p, const QuantizedAveragePoolAttributes& attributes, Generator&
   for (int i = 0; i < 2; ++i) p.out[i] = WindowsAlong(attributes.pool, p.extent, i);
   OpFixture op(OpKind::kQuantizedAveragePool);
   const Tensor x = op.AddInput(
-      RandomBytes(p.x, {p.images, p.channels, p.extent[0], p.extent[1]}, p.layout, random));
+      RandomBytesAndEnds(p.x, {p.images, p.channels, p.extent[0], p.extent[1]}, p.layout, random));
   const Tensor y = op.AddOutput(Tensor(p.y, {p.images, p.channels, p.out[0], p.out[1]}, p.layout));
   const Status status = op.Run(attributes, p.threads);
   REQUIRE_MESSAGE(status.ok(), Words(status));
@@ -79,7 +79,7 @@ void Run(Problem p, const QuantizedAveragePoolAttributes& attributes, Generator&
   std::vector<int64_t> expected;
   for (int32_t plane = 0; plane < p.images * p.channels; ++plane) {
     for (int32_t i = 0; i < p.out[0] * p.out[1]; ++i) {
-      const Window window = Look(p, attributes, values, plane, i / p.out[1], i % p.out[1]);
+      const WindowSum window = Look(p, attributes, values, plane, i / p.out[1], i % p.out[1]);
       expected.push_back(NaiveStored(attributes.output, NaiveAverage(attributes, window)));
     }
   }

@@ -49,7 +49,7 @@ std::vector<int64_t> NaiveSums(const Tensor& x, const QuantizedReduceAttributes&
 void Run(const Dims& dims, DType x_dtype, DType y_dtype, const QuantizedReduceAttributes& a,
          Layout layout, Generator& random, int threads = 1) {
   OpFixture op(OpKind::kQuantizedReduce);
-  const Tensor x = op.AddInput(RandomBytes(x_dtype, dims, layout, random));
+  const Tensor x = op.AddInput(RandomBytesAndEnds(x_dtype, dims, layout, random));
   const Tensor y = op.AddOutput(Tensor(y_dtype, OutputDims(dims, a.reduce), layout));
   const Status status = op.Run(a, threads);
   REQUIRE_MESSAGE(status.ok(), Words(status));

@@ -109,7 +109,7 @@ TEST_CASE("Quantized softmax: both roundings are within a step of the real softm
     for (int32_t axis = 0; axis < 4; ++axis) {
       for (const Layout layout : kAllLayouts) {
         for (const float scale : {0.01F, 0.07F, 0.4F}) {
-          const Tensor x = RandomBytes(dtype, dims, layout, random);
+          const Tensor x = RandomBytesAndEnds(dtype, dims, layout, random);
           QuantizedSoftmaxAttributes a = FixedPoint(dtype, scale, axis);
           const std::vector<double> expected = NaiveSoftmax(x, axis, scale, 1.0 / 256);
           for (const Rounding rounding : {Rounding::kFixedPoint, Rounding::kHalfEven}) {
@@ -148,7 +148,7 @@ TEST_CASE("Quantized softmax: extremes that the shape rule allows are defined") 
           a.output_scale = least == 0 ? kLeast : 1.0F / 256;
           a.output.rounding = rounding;
           a.output.zero_point = -128;
-          (void)Run(RandomBytes(DType::kI8, {2, count}, Layout::kRowMajor, random), a,
+          (void)Run(RandomBytesAndEnds(DType::kI8, {2, count}, Layout::kRowMajor, random), a,
                     Layout::kRowMajor);
           (void)Run(Tensor::From(DType::kI8, {1, count},
                                  std::vector<int8_t>(static_cast<size_t>(count), 5)),
