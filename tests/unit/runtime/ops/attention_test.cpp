@@ -7,8 +7,6 @@
 namespace tenon {
 namespace {
 
-constexpr DType kF32 = DType::kF32;
-
 OpTester Attention(const std::vector<int32_t>& q, const std::vector<int32_t>& k,
                    const std::vector<int32_t>& v) {
   return OpTester(kAttentionRow).Input(kF32, q).Input(kF32, k).Input(kF32, v);

@@ -7,8 +7,6 @@
 namespace tenon {
 namespace {
 
-constexpr DType kF32 = DType::kF32;
-
 TEST_CASE("Concat: the axis adds up over any number of inputs") {
   CHECK(OpTester(kConcatRow)
             .Input(kF32, {2, 3})

@@ -7,8 +7,6 @@
 namespace tenon {
 namespace {
 
-constexpr DType kF32 = DType::kF32;
-
 OpTester Conv(const std::vector<int32_t>& x, const std::vector<int32_t>& w) {
   return OpTester(kConvRow).Input(kF32, x).Input(kF32, w);
 }

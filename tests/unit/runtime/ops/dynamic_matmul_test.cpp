@@ -8,9 +8,6 @@
 namespace tenon {
 namespace {
 
-constexpr DType kF32 = DType::kF32;
-constexpr DType kI8 = DType::kI8;
-
 OpTester DynamicMatMul(const std::vector<int32_t>& a, const std::vector<int32_t>& b) {
   return OpTester(kDynamicMatMulRow).Input(kF32, a).Input(kI8, b);
 }

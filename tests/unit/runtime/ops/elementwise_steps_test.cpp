@@ -14,8 +14,6 @@
 namespace tenon {
 namespace {
 
-constexpr DType kF32 = DType::kF32;
-
 /// Of an op with an x, an operand per channel and one for all.
 std::string TypeOf(const ElementwiseAttributes& attributes) {
   return OpTester(kElementwiseRow)

@@ -105,13 +105,13 @@ Shape RandomShape(Random& random, int32_t rank) {
 }
 
 /// Operands of random types; mostly alike, since that is what most ops want.
-struct Operands {
+struct HostileOperands {
   std::vector<Shape> shapes;
   std::vector<TensorView> views;
   std::vector<int32_t> input_ids;
 };
 
-void MakeVector(Operands& operands, size_t input, int32_t size) {
+void MakeVector(HostileOperands& operands, size_t input, int32_t size) {
   operands.shapes[input] = Shape();
   operands.shapes[input].rank = 1;
   operands.shapes[input][0] = size;
@@ -120,7 +120,7 @@ void MakeVector(Operands& operands, size_t input, int32_t size) {
 }
 
 /// Weights of i8 and an input of bytes, as the vectors that go with them want it.
-void MakeStoredForms(const OpRow& row, Operands& operands) {
+void MakeStoredForms(const OpRow& row, HostileOperands& operands) {
   const size_t scale = row.kind == OpKind::kConv ? 4 : 3;
   const auto has = [&](size_t i) {
     return i < operands.input_ids.size() && operands.input_ids[i] >= 0;
@@ -171,7 +171,7 @@ std::vector<Usual> UsualInputs(OpKind kind, const Shape& x, DType byte, Random& 
 }
 
 /// Makes quantized ops' operands usual ones, so that rules get far enough now and then.
-void SuitQuantized(const OpRow& row, Operands& operands, Random& random) {
+void SuitQuantized(const OpRow& row, HostileOperands& operands, Random& random) {
   if (!TraitsOf(row.kind).quantized || operands.views.empty() || random.OneIn(8)) return;
   const DType byte = random.OneIn(2) ? DType::kI8 : DType::kU8;
   operands.views[0].dtype = row.kind == OpKind::kQuantize ? DType::kF32 : byte;
@@ -186,14 +186,14 @@ void SuitQuantized(const OpRow& row, Operands& operands, Random& random) {
   }
 }
 
-void SetOperand(Operands& operands, size_t i, DType dtype, const Shape& shape) {
+void SetOperand(HostileOperands& operands, size_t i, DType dtype, const Shape& shape) {
   operands.shapes[i] = shape;
   operands.views[i].rank = static_cast<uint8_t>(shape.rank);
   operands.views[i].dtype = dtype;
 }
 
 /// Makes the operands of what is chosen by value usual ones, whose shapes hang together.
-void SuitSelection(const OpRow& row, Operands& operands, Random& random) {
+void SuitSelection(const OpRow& row, HostileOperands& operands, Random& random) {
   if (operands.views.size() < 3 || random.OneIn(8)) return;
   const DType index = random.OneIn(2) ? DType::kI32 : DType::kI64;
   const Shape x = operands.shapes[0];
@@ -215,7 +215,7 @@ void SuitSelection(const OpRow& row, Operands& operands, Random& random) {
 }
 
 /// Makes the operands of what samples images usual ones.
-void SuitGrid(const OpRow& row, Operands& operands, Random& random) {
+void SuitGrid(const OpRow& row, HostileOperands& operands, Random& random) {
   if (row.kind != OpKind::kGridSample || operands.views.size() < 2 || random.OneIn(8)) return;
   const int32_t images = random.In(0, 3);
   SetOperand(operands, 0, DType::kF32,
@@ -224,7 +224,7 @@ void SuitGrid(const OpRow& row, Operands& operands, Random& random) {
 }
 
 /// Makes the operands of a product with a range of run time usual ones.
-void SuitDynamicProduct(const OpRow& row, Operands& operands, Random& random) {
+void SuitDynamicProduct(const OpRow& row, HostileOperands& operands, Random& random) {
   const bool fits = row.kind == OpKind::kDynamicMatMul && operands.views.size() > 3;
   if (!fits || operands.shapes[0].rank < 2 || random.OneIn(8)) return;
   const Shape& a = operands.shapes[0];
@@ -239,8 +239,8 @@ void SuitDynamicProduct(const OpRow& row, Operands& operands, Random& random) {
   }
 }
 
-Operands RandomOperands(const OpRow& row, Random& random) {
-  Operands operands;
+HostileOperands RandomOperands(const OpRow& row, Random& random) {
+  HostileOperands operands;
   const int32_t most = row.max_inputs < 0 ? 5 : row.max_inputs;
   const int32_t count = random.In(row.min_inputs - (random.OneIn(20) ? 1 : 0), most);
   const bool image = random.OneIn(2);
@@ -273,7 +273,7 @@ Operands RandomOperands(const OpRow& row, Random& random) {
 }
 
 /// Checks one accepted type, and that the work formulas survive what the rule accepted.
-void CheckAccepted(const OpRow& row, const OpCall& call, Operands& operands,
+void CheckAccepted(const OpRow& row, const OpCall& call, HostileOperands& operands,
                    const OutputType& output) {
   REQUIRE(IsValidDType(static_cast<int>(output.dtype)));
   REQUIRE(output.shape.IsValid());
@@ -301,7 +301,7 @@ TEST_CASE("Shape rules: attributes of any bits are refused or give a valid type"
     Random random(static_cast<uint32_t>(kind) + 1);
     int accepted = 0;
     for (int run = 0; run < kRuns; ++run) {
-      Operands operands = RandomOperands(row, random);
+      HostileOperands operands = RandomOperands(row, random);
       const Shape x = operands.shapes.empty() ? Shape() : operands.shapes[0];
       const std::vector<uint32_t> words = HostileAttributes(row, x, random);
       // An allocation of exactly the struct's size, so that the sanitizer sees reads beyond it.

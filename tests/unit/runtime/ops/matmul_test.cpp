@@ -7,8 +7,6 @@
 namespace tenon {
 namespace {
 
-constexpr DType kF32 = DType::kF32;
-
 OpTester MatMul(const std::vector<int32_t>& a, const std::vector<int32_t>& b) {
   return OpTester(kMatMulRow).Input(kF32, a).Input(kF32, b);
 }

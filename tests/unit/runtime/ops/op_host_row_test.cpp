@@ -10,8 +10,6 @@
 namespace tenon {
 namespace {
 
-constexpr DType kF32 = DType::kF32;
-
 OpWork WorkOf(OpKind kind, const OpTester& op, const void* attributes = nullptr) {
   return op.With(attributes, [kind](const OpCall& call) { return GetOpHostRow(kind).work(call); });
 }

@@ -10,7 +10,6 @@
 namespace tenon {
 namespace {
 
-constexpr DType kF32 = DType::kF32;
 const BinaryAttributes kAdd;
 const MatMulAttributes kProduct;
 

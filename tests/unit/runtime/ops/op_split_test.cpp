@@ -12,8 +12,6 @@
 namespace tenon {
 namespace {
 
-constexpr DType kF32 = DType::kF32;
-
 /// "1: x1[2,9) whole": granularity, then of every input what a part of output indices `out` needs;
 /// "no" if there is no such cut.
 std::string Cut(OpKind kind, const OpTester& op, int32_t axis, const IndexRange& out,

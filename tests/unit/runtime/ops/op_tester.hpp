@@ -11,6 +11,11 @@
 
 namespace tenon {
 
+inline constexpr DType kF32 = DType::kF32;
+inline constexpr DType kI8 = DType::kI8;
+inline constexpr DType kU8 = DType::kU8;
+inline constexpr DType kI32 = DType::kI32;
+
 /// How a float attribute can be no number, or no finite one.
 inline constexpr float kNan = __builtin_nanf("");
 inline constexpr float kInfinity = __builtin_inff();

@@ -8,11 +8,6 @@
 namespace tenon {
 namespace {
 
-constexpr DType kI8 = DType::kI8;
-constexpr DType kU8 = DType::kU8;
-constexpr DType kI32 = DType::kI32;
-constexpr DType kF32 = DType::kF32;
-
 QuantizedConvAttributes Conv(Rounding rounding, DType to = kI8) {
   QuantizedConvAttributes attributes;
   attributes.output.rounding = rounding;
@@ -21,13 +16,13 @@ QuantizedConvAttributes Conv(Rounding rounding, DType to = kI8) {
 }
 
 /// A 3x3 convolution of a 6-channel 8x8 image to 4 channels, with no further inputs.
-OpTester Operands(DType x = kI8, DType w = kI8) {
+OpTester GemmOperands(DType x = kI8, DType w = kI8) {
   return OpTester(kQuantizedConvRow).Input(x, {1, 6, 8, 8}).Input(w, {4, 6, 3, 3});
 }
 
 /// The same with a bias, multipliers and shifts of fixed point.
 OpTester FixedPoint(int32_t count = 4) {
-  return Operands().Input(kI32, {4}).Input(kI32, {count}).Input(kI8, {count});
+  return GemmOperands().Input(kI32, {4}).Input(kI32, {count}).Input(kI8, {count});
 }
 
 TEST_CASE("Quantized conv: the shape is the convolution's, the dtype what the output says") {
@@ -44,12 +39,12 @@ TEST_CASE("Quantized conv: every mix of i8 and u8 is taken, nothing else") {
   const QuantizedConvAttributes attributes = Conv(Rounding::kHalfEven);
   for (const DType x : {kI8, kU8}) {
     for (const DType w : {kI8, kU8}) {
-      CHECK(Operands(x, w).Absent().Input(kF32, {1}).Infer(attributes) == "i8[1,4,6,6]");
+      CHECK(GemmOperands(x, w).Absent().Input(kF32, {1}).Infer(attributes) == "i8[1,4,6,6]");
     }
   }
-  CHECK(Operands(kF32, kI8).Absent().Input(kF32, {1}).Infer(attributes) ==
+  CHECK(GemmOperands(kF32, kI8).Absent().Input(kF32, {1}).Infer(attributes) ==
         "error: operands must be i8 or u8");
-  CHECK(Operands(kI8, DType::kI16).Absent().Input(kF32, {1}).Infer(attributes) ==
+  CHECK(GemmOperands(kI8, DType::kI16).Absent().Input(kF32, {1}).Infer(attributes) ==
         "error: operands must be i8 or u8");
 }
 
@@ -66,9 +61,9 @@ TEST_CASE("Quantized conv: what is wrong with a convolution is wrong with this o
 TEST_CASE("Quantized conv: a bias is i32, one for each output channel") {
   const QuantizedConvAttributes attributes = Conv(Rounding::kHalfEven);
   const std::string refusal = "error: the bias must be a vector of 4 elements of i32";
-  CHECK(Operands().Input(kF32, {4}).Input(kF32, {1}).Infer(attributes) == refusal);
-  CHECK(Operands().Input(kI32, {1}).Input(kF32, {1}).Infer(attributes) == refusal);
-  CHECK(Operands().Input(kI32, {4, 1}).Input(kF32, {1}).Infer(attributes) == refusal);
+  CHECK(GemmOperands().Input(kF32, {4}).Input(kF32, {1}).Infer(attributes) == refusal);
+  CHECK(GemmOperands().Input(kI32, {1}).Input(kF32, {1}).Infer(attributes) == refusal);
+  CHECK(GemmOperands().Input(kI32, {4, 1}).Input(kF32, {1}).Infer(attributes) == refusal);
 }
 
 TEST_CASE("Quantized conv: a folded bias is i32 too, one for each output channel") {
@@ -89,40 +84,41 @@ TEST_CASE("Quantized conv: factors are one or one for each output channel") {
   CHECK(FixedPoint(1).Infer(Conv(Rounding::kFixedPoint)) == "i8[1,4,6,6]");
   CHECK(FixedPoint(6).Infer(Conv(Rounding::kFixedPoint)) ==
         "error: input 3 must be a vector of 1 or 4 elements");
-  CHECK(Operands().Absent().Input(kI32, {4}).Input(kI8, {1}).Infer(Conv(Rounding::kFixedPoint)) ==
-        "error: there must be as many shifts as multipliers");
-  CHECK(Operands().Absent().Input(kI32, {4}).Input(kI32, {4}).Infer(Conv(Rounding::kFixedPoint)) ==
-        "error: input 4 has the wrong dtype");
+  CHECK(GemmOperands().Absent().Input(kI32, {4}).Input(kI8, {1}).Infer(
+            Conv(Rounding::kFixedPoint)) == "error: there must be as many shifts as multipliers");
+  CHECK(GemmOperands().Absent().Input(kI32, {4}).Input(kI32, {4}).Infer(
+            Conv(Rounding::kFixedPoint)) == "error: input 4 has the wrong dtype");
 }
 
 TEST_CASE("Quantized conv: factors have the form that the rounding takes") {
-  CHECK(Operands().Infer(Conv(Rounding::kHalfEven)) == "error: a multiplier (input 3) is needed");
-  CHECK(Operands().Absent().Input(kI32, {1}).Infer(Conv(Rounding::kHalfEven)) ==
+  CHECK(GemmOperands().Infer(Conv(Rounding::kHalfEven)) ==
+        "error: a multiplier (input 3) is needed");
+  CHECK(GemmOperands().Absent().Input(kI32, {1}).Infer(Conv(Rounding::kHalfEven)) ==
         "error: input 3 has the wrong dtype");
-  CHECK(Operands().Absent().Input(kF32, {1}).Input(kI8, {1}).Infer(Conv(Rounding::kHalfEven)) ==
+  CHECK(GemmOperands().Absent().Input(kF32, {1}).Input(kI8, {1}).Infer(Conv(Rounding::kHalfEven)) ==
         "error: a shift (input 4) goes with rounding fixed_point, and only with it");
-  CHECK(Operands().Absent().Input(kI32, {1}).Infer(Conv(Rounding::kFixedPoint)) ==
+  CHECK(GemmOperands().Absent().Input(kI32, {1}).Infer(Conv(Rounding::kFixedPoint)) ==
         "error: a shift (input 4) goes with rounding fixed_point, and only with it");
-  CHECK(Operands().Absent().Input(kF32, {1}).Infer(Conv(Rounding::kHalfAway)) ==
+  CHECK(GemmOperands().Absent().Input(kF32, {1}).Infer(Conv(Rounding::kHalfAway)) ==
         "error: sums are rounded half_even or fixed_point");
 }
 
 TEST_CASE("Quantized conv: an output of i32 is the sum, one of f32 is scaled and not rounded") {
-  CHECK(Operands().Infer(Conv(Rounding::kHalfEven, kI32)) == "i32[1,4,6,6]");
+  CHECK(GemmOperands().Infer(Conv(Rounding::kHalfEven, kI32)) == "i32[1,4,6,6]");
   CHECK(FixedPoint().Infer(Conv(Rounding::kFixedPoint, kI32)) ==
         "error: an output of i32 is the sum: it takes no multiplier or shift");
-  CHECK(Operands().Absent().Input(kF32, {4}).Infer(Conv(Rounding::kHalfEven, kF32)) ==
+  CHECK(GemmOperands().Absent().Input(kF32, {4}).Infer(Conv(Rounding::kHalfEven, kF32)) ==
         "f32[1,4,6,6]");
   CHECK(FixedPoint().Infer(Conv(Rounding::kFixedPoint, kF32)) ==
         "error: an output of f32 is not rounded: it must say half_even");
-  CHECK(Operands().Infer(Conv(Rounding::kHalfEven, DType::kI16)) ==
+  CHECK(GemmOperands().Infer(Conv(Rounding::kHalfEven, DType::kI16)) ==
         "error: a quantized output is i8 or u8");
 }
 
 TEST_CASE("Quantized conv: zero points are of their operand's dtype, one or one for each channel") {
   const QuantizedConvAttributes attributes = Conv(Rounding::kHalfEven);
   const auto with = [&](DType x_zero, int32_t x_count, DType w_zero, int32_t w_count) {
-    return Operands(kU8, kI8)
+    return GemmOperands(kU8, kI8)
         .Absent()
         .Input(kF32, {1})
         .Absent()

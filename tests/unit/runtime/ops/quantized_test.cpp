@@ -8,11 +8,6 @@
 namespace tenon {
 namespace {
 
-constexpr DType kI8 = DType::kI8;
-constexpr DType kU8 = DType::kU8;
-constexpr DType kI32 = DType::kI32;
-constexpr DType kF32 = DType::kF32;
-
 std::string Quantize(DType to, DType zero_point, int32_t count, int32_t axis,
                      Rounding rounding = Rounding::kHalfEven) {
   const QuantizeAttributes attributes = {static_cast<int32_t>(to), axis, rounding};

@@ -68,6 +68,25 @@ class ModelBuilder {
   onnx::AttributeProto& AddAttribute(const std::string& name, int type);
 };
 
+/// An initialiser of i32, or of another type whose values the model holds in as many bits.
+inline ModelBuilder& AddInts(ModelBuilder& model, const std::string& name,
+                             const std::vector<int64_t>& dims, const std::vector<int32_t>& values,
+                             int type = onnx::TensorProto::INT32) {
+  onnx::TensorProto& tensor = *model.graph().add_initializer();
+  tensor.set_name(name);
+  tensor.set_data_type(type);
+  for (const int64_t dim : dims) tensor.add_dims(dim);
+  for (const int32_t value : values) tensor.add_int32_data(value);
+  return model;
+}
+
+/// One of u8.
+inline ModelBuilder& AddBytes(ModelBuilder& model, const std::string& name,
+                              const std::vector<int64_t>& dims,
+                              const std::vector<int32_t>& values) {
+  return AddInts(model, name, dims, values, onnx::TensorProto::UINT8);
+}
+
 /// Text of an import's error: message and details, without the path.
 [[nodiscard]] std::string ErrorText(const Error& error, const std::filesystem::path& path);
 

@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 
 #include <cstring>
+#include <limits>
+#include <string>
 #include <vector>
 
 #include "tests/unit/converter/import/onnx/evaluate.hpp"
@@ -12,6 +14,12 @@
 namespace tenon::converter::test {
 
 using Floats = std::vector<float>;
+
+inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+inline bool Contains(const std::string& text, const char* part) {
+  return text.find(part) != std::string::npos;
+}
 
 inline std::vector<std::byte> Bytes(const Floats& values) {
   std::vector<std::byte> bytes(values.size() * sizeof(float));

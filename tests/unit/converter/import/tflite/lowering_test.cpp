@@ -10,8 +10,6 @@ using Op = format::BuiltinOperator;
 using format::BuiltinOptions;
 using format::TensorType;
 
-constexpr TensorType kF32 = TensorType::FLOAT32;
-
 TEST_CASE("TFLite lowering: a convolution sees channels first, its padding is explicit") {
   TfliteBuilder model;
   const int32_t x = model.Input("x", kF32, {1, 5, 6, 2});

@@ -15,6 +15,11 @@ namespace tenon::converter::test {
 
 namespace format = tflite::format;
 
+inline constexpr format::TensorType kF32 = format::TensorType::FLOAT32;
+inline constexpr format::TensorType kI32 = format::TensorType::INT32;
+inline constexpr format::TensorType kI8 = format::TensorType::INT8;
+inline constexpr format::TensorType kU8 = format::TensorType::UINT8;
+
 /// What a tensor's integers stand for.
 struct Numbers {
   std::vector<float> scales;

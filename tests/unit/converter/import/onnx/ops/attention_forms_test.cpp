@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <limits>
 
 #include "tests/unit/converter/import/onnx/ops/microsoft.hpp"
 #include "tests/unit/converter/import/onnx/run_model.hpp"
@@ -13,17 +12,6 @@ namespace {
 
 using Dims = std::vector<int64_t>;
 using Names = std::vector<std::string>;
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-void AddInts(ModelBuilder& model, const std::string& name, const Dims& dims,
-             const std::vector<int32_t>& values) {
-  onnx::TensorProto& tensor = *model.graph().add_initializer();
-  tensor.set_name(name);
-  tensor.set_data_type(onnx::TensorProto::INT32);
-  for (const int64_t dim : dims) tensor.add_dims(dim);
-  for (const int32_t value : values) tensor.add_int32_data(value);
-}
 
 /// Of one batch and head: three words whose values are 1, 2 and 6, without a past.
 ModelBuilder Prompt(const Names& more = {}) {

@@ -71,16 +71,6 @@ Floats Reference(const Operand& q, const Operand& k, const Operand& v, float sca
 
 const float kDefaultScale = 1 / std::sqrt(2.0F);
 
-ModelBuilder& AddInts(ModelBuilder& model, const std::string& name, const Dims& dims,
-                      const std::vector<int32_t>& values, int type = onnx::TensorProto::INT32) {
-  onnx::TensorProto& tensor = *model.graph().add_initializer();
-  tensor.set_name(name);
-  tensor.set_data_type(type);
-  for (const int64_t dim : dims) tensor.add_dims(dim);
-  for (const int32_t value : values) tensor.add_int32_data(value);
-  return model;
-}
-
 /// MultiHeadAttention of q, k and v of length 3, with some more inputs.
 Floats MultiHead(const Names& more, const char* flag = "num_heads", int64_t value = kHeads) {
   auto model = ModelBuilder(17)

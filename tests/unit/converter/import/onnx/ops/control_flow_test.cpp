@@ -8,10 +8,6 @@
 namespace tenon::converter::test {
 namespace {
 
-bool Contains(const std::string& text, const char* part) {
-  return text.find(part) != std::string::npos;
-}
-
 /// A graph with one node, for attributes of If and Loop.
 onnx::GraphProto Body(const char* op, const std::vector<const char*>& inputs,
                       const std::vector<const char*>& graph_inputs, const char* output) {

@@ -14,7 +14,7 @@ using Names = std::vector<std::string>;
 using Dims = std::vector<int64_t>;
 
 /// Between -1 and 1, of no order.
-Floats Values(size_t count, int seed = 0) {
+Floats UnorderedValues(size_t count, int seed = 0) {
   Floats values;
   for (size_t i = 0; i < count; ++i) {
     const int number = (static_cast<int>(i) * 37 + seed * 11) % 101;
@@ -36,7 +36,7 @@ void CheckSame(const ModelBuilder& fused, const ModelBuilder& plain,
 }
 
 TEST_CASE("GELUs of com.microsoft, with and without a bias") {
-  const Floats x = Values(6);
+  const Floats x = UnorderedValues(6);
   const auto run = [&](const char* op, const Names& inputs) {
     auto model = ModelBuilder(13).Input("x", {2, 3}).Floats("b", {3}, {1, -1, 0.5F});
     Microsoft(model.Node(op, inputs, {"y"})).Output("y");
@@ -60,7 +60,7 @@ TEST_CASE("GELUs of com.microsoft, with and without a bias") {
 }
 
 TEST_CASE("BiasSoftmax, BiasAdd and BiasSplitGelu: a sum goes before them") {
-  const Floats x = Values(4);
+  const Floats x = UnorderedValues(4);
   const Floats bias = {1, -1};
   auto softmax = ModelBuilder(13).Input("x", {2, 2}).Floats("b", {2}, bias);
   Microsoft(softmax.Node("BiasSoftmax", {"x", "b"}, {"y"}))
@@ -89,10 +89,10 @@ TEST_CASE("SkipLayerNormalization: the sum of three is normalised, and is an out
   const auto make = [](const std::string& output) {
     auto model = ModelBuilder(17)
                      .Input("x", {2, 2, 4})
-                     .Floats("s", {2, 4}, Values(8, 1))
+                     .Floats("s", {2, 4}, UnorderedValues(8, 1))
                      .Floats("g", {4})
-                     .Floats("b", {4}, Values(4, 2))
-                     .Floats("c", {4}, Values(4, 3));
+                     .Floats("b", {4}, UnorderedValues(4, 2))
+                     .Floats("c", {4}, UnorderedValues(4, 3));
     Microsoft(model.Node("SkipLayerNormalization", {"x", "s", "g", "b", "c"}, {"y", "", "", "z"}))
         .Set("epsilon", 0.125F);
     return model.Output(output);
@@ -100,21 +100,22 @@ TEST_CASE("SkipLayerNormalization: the sum of three is normalised, and is an out
   const auto plain = [](const std::string& output) {
     return ModelBuilder(17)
         .Input("x", {2, 2, 4})
-        .Floats("s", {2, 4}, Values(8, 1))
+        .Floats("s", {2, 4}, UnorderedValues(8, 1))
         .Floats("g", {4})
-        .Floats("b", {4}, Values(4, 2))
-        .Floats("c", {4}, Values(4, 3))
+        .Floats("b", {4}, UnorderedValues(4, 2))
+        .Floats("c", {4}, UnorderedValues(4, 3))
         .Node("Add", {"x", "s"}, {"sum"})
         .Node("Add", {"sum", "c"}, {"z"})
         .Node("LayerNormalization", {"z", "g", "b"}, {"y"})
         .Set("epsilon", 0.125F)
         .Output(output);
   };
-  for (const char* output : {"y", "z"}) CheckSame(make(output), plain(output), {Values(16)});
+  for (const char* output : {"y", "z"})
+    CheckSame(make(output), plain(output), {UnorderedValues(16)});
 }
 
 TEST_CASE("SimplifiedLayerNormalization: x over the root of its mean square, no operator of ONNX") {
-  const Floats x = Values(6);
+  const Floats x = UnorderedValues(6);
   const auto model = ModelBuilder(17)
                          .Input("x", {2, 3})
                          .Floats("g", {3})
@@ -149,9 +150,9 @@ ModelBuilder Embedding(const Names& inputs, const std::string& output, int outpu
   auto model = ModelBuilder(17)
                    .Input("ids", {2, 2}, TensorProto::INT32)
                    .Input("mask", {2, 2}, TensorProto::INT32)
-                   .Floats("words", {3, 2}, Values(6))
-                   .Floats("places", {4, 2}, Values(8, 1))
-                   .Floats("kinds", {2, 2}, Values(4, 2))
+                   .Floats("words", {3, 2}, UnorderedValues(6))
+                   .Floats("places", {4, 2}, UnorderedValues(8, 1))
+                   .Floats("kinds", {2, 2}, UnorderedValues(4, 2))
                    .Floats("g", {2})
                    .Floats("b", {2}, {0.5F, 0.25F});
   Microsoft(model.Node("EmbedLayerNormalization", inputs, {"y", "count", "sum"}));
@@ -175,9 +176,9 @@ TEST_CASE("EmbedLayerNormalization: rows are added; the mask is counted") {
     REQUIRE_MESSAGE(status.ok(), status.error().message);
     return values[output];
   };
-  const Floats words = Values(6);
-  const Floats places = Values(8, 1);
-  const Floats kinds = Values(4, 2);
+  const Floats words = UnorderedValues(6);
+  const Floats places = UnorderedValues(8, 1);
+  const Floats kinds = UnorderedValues(4, 2);
   Floats wanted;
   for (size_t i = 0; i < 4; ++i) {
     for (size_t j = 0; j < 2; ++j) {
@@ -201,16 +202,18 @@ TEST_CASE("EmbedLayerNormalization: rows are added; the mask is counted") {
 }
 
 TEST_CASE("GroupNorm: groups of the last dimension, silu behind them") {
-  const Floats x = Values(8);  // [1, 1, 2, 4], two groups
-  auto model =
-      ModelBuilder(17).Input("x", {1, 1, 2, 4}).Floats("g", {4}).Floats("b", {4}, Values(4, 1));
+  const Floats x = UnorderedValues(8);  // [1, 1, 2, 4], two groups
+  auto model = ModelBuilder(17)
+                   .Input("x", {1, 1, 2, 4})
+                   .Floats("g", {4})
+                   .Floats("b", {4}, UnorderedValues(4, 1));
   Microsoft(model.Node("GroupNorm", {"x", "g", "b"}, {"y"}))
       .Set("groups", 2)
       .Set("activation", 1)
       .Set("epsilon", 0.125F)
       .Output("y");
   Floats wanted(8);
-  const Floats bias = Values(4, 1);
+  const Floats bias = UnorderedValues(4, 1);
   for (size_t group = 0; group < 2; ++group) {
     const size_t at[] = {2 * group, 2 * group + 1, 2 * group + 4, 2 * group + 5};
     float mean = 0;
@@ -238,39 +241,40 @@ const %n/scaled: f32[2,3] = [2, 4, 6, 8, 10, 12]
 output %y
 )");
 
-  auto batches = ModelBuilder(13).Input("x", {4, 2, 3}).Floats("w", {2, 3, 5}, Values(30, 1));
+  auto batches =
+      ModelBuilder(13).Input("x", {4, 2, 3}).Floats("w", {2, 3, 5}, UnorderedValues(30, 1));
   Microsoft(batches.Node("FusedMatMul", {"x", "w"}, {"y"})).Set("transBatchA", 1).Output("y");
   const auto plain = ModelBuilder(13)
                          .Input("x", {4, 2, 3})
-                         .Floats("w", {2, 3, 5}, Values(30, 1))
+                         .Floats("w", {2, 3, 5}, UnorderedValues(30, 1))
                          .Node("Transpose", {"x"}, {"t"})
                          .Set("perm", Dims{1, 0, 2})
                          .Node("MatMul", {"t", "w"}, {"y"}, "m")
                          .Output("y");
-  CheckSame(batches, plain, {Values(24)});
+  CheckSame(batches, plain, {UnorderedValues(24)});
 }
 
 TEST_CASE("FusedGemm and FusedConv: the activation is the node that they name") {
-  auto gemm = ModelBuilder(13).Input("x", {2, 3}).Floats("w", {3, 2}, Values(6, 1));
+  auto gemm = ModelBuilder(13).Input("x", {2, 3}).Floats("w", {3, 2}, UnorderedValues(6, 1));
   Microsoft(gemm.Node("FusedGemm", {"x", "w"}, {"y"}))
       .Set("activation", "LeakyRelu")
       .Set("activation_alpha", 0.25F)
       .Output("y");
   const auto plain_gemm = ModelBuilder(13)
                               .Input("x", {2, 3})
-                              .Floats("w", {3, 2}, Values(6, 1))
+                              .Floats("w", {3, 2}, UnorderedValues(6, 1))
                               .Node("Gemm", {"x", "w"}, {"g"})
                               .Node("LeakyRelu", {"g"}, {"y"}, "a")
                               .Set("alpha", 0.25F)
                               .Output("y");
-  CheckSame(gemm, plain_gemm, {Values(6)});
+  CheckSame(gemm, plain_gemm, {UnorderedValues(6)});
 
   const auto conv = [](const char* activation, const Floats& parameters) {
     auto model = ModelBuilder(13)
                      .Input("x", {1, 1, 3, 3})
-                     .Floats("w", {1, 1, 2, 2}, Values(4, 1))
+                     .Floats("w", {1, 1, 2, 2}, UnorderedValues(4, 1))
                      .Floats("b", {1}, {0.25F})
-                     .Floats("z", {1, 1, 2, 2}, Values(4, 2));
+                     .Floats("z", {1, 1, 2, 2}, UnorderedValues(4, 2));
     Microsoft(model.Node("FusedConv", {"x", "w", "b", "z"}, {"y"}))
         .Set("activation", activation)
         .Set("activation_params", parameters);
@@ -279,43 +283,35 @@ TEST_CASE("FusedGemm and FusedConv: the activation is the node that they name") 
   const auto plain_conv = [] {
     return ModelBuilder(13)
         .Input("x", {1, 1, 3, 3})
-        .Floats("w", {1, 1, 2, 2}, Values(4, 1))
+        .Floats("w", {1, 1, 2, 2}, UnorderedValues(4, 1))
         .Floats("b", {1}, {0.25F})
-        .Floats("z", {1, 1, 2, 2}, Values(4, 2))
+        .Floats("z", {1, 1, 2, 2}, UnorderedValues(4, 2))
         .Node("Conv", {"x", "w", "b"}, {"c"})
         .Node("Add", {"c", "z"}, {"s"}, "s");
   };
   auto clip = plain_conv();
   clip.Floats("low", {}, {-0.5F}).Floats("high", {}, {0.5F});
   clip.Node("Clip", {"s", "low", "high"}, {"y"}, "a").Output("y");
-  CheckSame(conv("Clip", {-0.5F, 0.5F}), clip, {Values(9)});
+  CheckSame(conv("Clip", {-0.5F, 0.5F}), clip, {UnorderedValues(9)});
   auto hard = plain_conv();
   hard.Node("HardSigmoid", {"s"}, {"y"}, "a").Set("alpha", 0.5F).Set("beta", 0.25F).Output("y");
-  CheckSame(conv("HardSigmoid", {0.5F, 0.25F}), hard, {Values(9)});
+  CheckSame(conv("HardSigmoid", {0.5F, 0.25F}), hard, {UnorderedValues(9)});
   CHECK(conv("Cosh", {}).Text() ==
         "error: node 'n' (FusedConv): activation 'Cosh' is not supported");
 }
 
 TEST_CASE("NhwcConv: Conv of an image whose channels come last") {
-  auto model = ModelBuilder(13).Input("x", {1, 3, 3, 2}).Floats("w", {1, 2, 2, 2}, Values(8, 1));
+  auto model =
+      ModelBuilder(13).Input("x", {1, 3, 3, 2}).Floats("w", {1, 2, 2, 2}, UnorderedValues(8, 1));
   Microsoft(model.Node("NhwcConv", {"x", "w"}, {"y"})).Output("y");
   const auto plain = ModelBuilder(13)
                          .Input("x", {1, 3, 3, 2})
-                         .Floats("w", {1, 2, 2, 2}, Values(8, 1))
+                         .Floats("w", {1, 2, 2, 2}, UnorderedValues(8, 1))
                          .Node("Transpose", {"x"}, {"t"})
                          .Set("perm", Dims{0, 3, 1, 2})
                          .Node("Conv", {"t", "w"}, {"y"}, "c")
                          .Output("y");
-  CheckSame(model, plain, {Values(18)});
-}
-
-void AddBytes(ModelBuilder& model, const std::string& name, const Dims& dims,
-              const std::vector<int32_t>& values) {
-  onnx::TensorProto& tensor = *model.graph().add_initializer();
-  tensor.set_name(name);
-  tensor.set_data_type(onnx::TensorProto::UINT8);
-  for (const int64_t dim : dims) tensor.add_dims(dim);
-  for (const int32_t value : values) tensor.add_int32_data(value);
+  CheckSame(model, plain, {UnorderedValues(18)});
 }
 
 // Two rows of 3 numbers in blocks of 2: the last block of a row is half padding.
@@ -394,7 +390,8 @@ TEST_CASE("NhwcMaxPool and NhwcFusedConv: channels stand last") {
 }
 
 TEST_CASE("Files that ONNX Runtime saved in the layout of one processor: what to do is said") {
-  auto model = ModelBuilder(13).Input("x", {1, 8, 3, 3}).Floats("w", {8, 8, 1, 1}, Values(64));
+  auto model =
+      ModelBuilder(13).Input("x", {1, 8, 3, 3}).Floats("w", {8, 8, 1, 1}, UnorderedValues(64));
   model.Node("Conv", {"x", "w"}, {"y"}).Output("y");
   model.last().set_domain("com.microsoft.nchwc");
   const std::string text = model.Text();

@@ -21,15 +21,6 @@ constexpr float kStep = 0.1F;    // of y
 constexpr int32_t kZeroX = 120;
 constexpr int32_t kZeroY = 128;
 
-void AddBytes(ModelBuilder& model, const std::string& name, const std::vector<int64_t>& dims,
-              const std::vector<int32_t>& values) {
-  TensorProto& tensor = *model.graph().add_initializer();
-  tensor.set_name(name);
-  tensor.set_data_type(TensorProto::UINT8);
-  for (const int64_t dim : dims) tensor.add_dims(dim);
-  for (const int32_t value : values) tensor.add_int32_data(value);
-}
-
 /// A model that quantises "x" to "q"; `Finish` makes its result "r" float again.
 ModelBuilder Begin(const std::vector<int64_t>& dims) {
   auto model = ModelBuilder(13).Input("x", dims).Floats("s", {}, {kScale}).Floats("t", {}, {kStep});
@@ -42,8 +33,8 @@ ModelBuilder& Finish(ModelBuilder& model) {
   return model.Node("DequantizeLinear", {"r", "t", "u"}, {"y"}, "end").Output("y");
 }
 
-/// Values that both scales hold exactly.
-Floats Values(size_t count) {
+/// ExactValues that both scales hold exactly.
+Floats ExactValues(size_t count) {
   Floats values;
   for (size_t i = 0; i < count; ++i)
     values.push_back(static_cast<float>(static_cast<int>(i * 7 % 41) - 20) * kStep);
@@ -61,7 +52,7 @@ void CheckWithinAStep(const Floats& got, const Floats& wanted) {
 }
 
 TEST_CASE("QLinear: functions of one tensor") {
-  const Floats x = Values(12);
+  const Floats x = ExactValues(12);
   const auto run = [&](const std::string& op) {
     auto model = Begin({12});
     Microsoft(model.Node(op, {"q", "s", "z", "t", "u"}, {"r"}));
@@ -79,7 +70,7 @@ TEST_CASE("QLinear: functions of one tensor") {
 }
 
 TEST_CASE("QLinear: sums and products of two tensors") {
-  const Floats x = Values(12);
+  const Floats x = ExactValues(12);
   for (const char* op : {"QLinearAdd", "QLinearMul"}) {
     auto model = Begin({12});
     Microsoft(model.Node(op, {"q", "s", "z", "q", "s", "z", "t", "u"}, {"r"}));
@@ -91,7 +82,7 @@ TEST_CASE("QLinear: sums and products of two tensors") {
 }
 
 TEST_CASE("QLinear: means over windows, images and axes") {
-  const Floats x = Values(8);  // [1, 2, 4]
+  const Floats x = ExactValues(8);  // [1, 2, 4]
   const Floats pairs = {(x[0] + x[1]) / 2, (x[2] + x[3]) / 2, (x[4] + x[5]) / 2, (x[6] + x[7]) / 2};
   const Floats all = {(x[0] + x[1] + x[2] + x[3]) / 4, (x[4] + x[5] + x[6] + x[7]) / 4};
   const Names inputs = {"q", "s", "z", "t", "u"};
@@ -114,7 +105,7 @@ TEST_CASE("QLinear: means over windows, images and axes") {
 }
 
 TEST_CASE("QLinear: parts are joined on the result's scale") {
-  const Floats x = Values(4);
+  const Floats x = ExactValues(4);
   auto model = Begin({2, 2});
   Microsoft(model.Node("QLinearConcat", {"t", "u", "q", "s", "z", "q", "s", "z"}, {"r"}))
       .Set("axis", -1);
@@ -122,7 +113,7 @@ TEST_CASE("QLinear: parts are joined on the result's scale") {
 }
 
 TEST_CASE("QLinear: softmax along one axis, or over all behind it as before opset 13") {
-  const Floats x = Values(4);
+  const Floats x = ExactValues(4);
   const auto run = [&](int64_t opset) {
     auto model = Begin({1, 2, 2});
     Microsoft(model.Node("QLinearSoftmax", {"q", "s", "z", "t", "u"}, {"r"}))
@@ -163,7 +154,7 @@ TEST_CASE("QLinear: what is not supported, or missing, is refused") {
 }
 
 TEST_CASE("QGemm: alpha times the product, plus a bias in its units; float without a scale of y") {
-  const Floats x = Values(6);  // [3, 2]
+  const Floats x = ExactValues(6);  // [3, 2]
   for (const bool is_float : {false, true}) {
     auto model = Begin({3, 2}).Floats("sw", {}, {0.5F});
     AddBytes(model, "w", {2, 2}, {130, 126, 129, 120});
@@ -195,7 +186,7 @@ TEST_CASE("QGemm: alpha times the product, plus a bias in its units; float witho
 }
 
 TEST_CASE("MatMulIntegerToFloat: a product of integers in floats, with a bias") {
-  const Floats x = Values(6);
+  const Floats x = ExactValues(6);
   auto model = Begin({3, 2}).Floats("sw", {2}, {0.5F, 0.25F}).Floats("bias", {2}, {1, -1});
   AddBytes(model, "w", {2, 2}, {130, 126, 129, 120});
   AddBytes(model, "zw", {2}, {128, 128});

@@ -7,10 +7,6 @@
 namespace tenon::converter::test {
 namespace {
 
-bool Contains(const std::string& text, const char* part) {
-  return text.find(part) != std::string::npos;
-}
-
 void AddNode(onnx::GraphProto& graph, const char* op, const std::vector<const char*>& inputs,
              const char* output) {
   onnx::NodeProto& node = *graph.add_node();

@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <limits>
 
 #include "tests/unit/converter/import/onnx/run_model.hpp"
 
@@ -11,8 +10,6 @@ namespace tenon::converter::test {
 namespace {
 
 using Names = std::vector<std::string>;
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 /// Two queries of 0 and three keys whose values are 1, 2 and 6.
 ModelBuilder Words(const Names& more = {}, const Names& outputs = {"y"}, int opset = 23) {

@@ -10,8 +10,6 @@ using Op = format::BuiltinOperator;
 using format::BuiltinOptions;
 using format::TensorType;
 
-constexpr TensorType kF32 = TensorType::FLOAT32;
-
 std::string FullyConnected(TfliteBuilder& model, int32_t w, int32_t depth) {
   const int32_t x = model.Input("x", kF32, {1, depth});
   const int32_t y = model.Output("y", kF32, {1, 2});

@@ -15,10 +15,9 @@ using Op = format::BuiltinOperator;
 using format::TensorType;
 using Floats = std::vector<float>;
 
-constexpr TensorType kF32 = TensorType::FLOAT32;
 constexpr TensorType kComplex = TensorType::COMPLEX64;
 
-Floats Computed(TfliteBuilder& model, const Floats& x) {
+Floats ComputedSpectrum(TfliteBuilder& model, const Floats& x) {
   const Result<Graph> graph = ImportBytes(model.File());
   REQUIRE_MESSAGE(graph.ok(), (graph.ok() ? "" : graph.error().message));
   Values values;
@@ -39,7 +38,7 @@ struct Spectrum {
 };
 
 /// By the definition: the sum of x[h, w] exp(-2 pi i (h u / height + w v / width)).
-Floats Naive(const Spectrum& s, const Floats& x, Op part) {
+Floats NaiveSpectrum(const Spectrum& s, const Floats& x, Op part) {
   Floats result;
   for (int32_t u = 0; u < s.height; ++u) {
     for (int32_t v = 0; v <= s.width / 2; ++v) {
@@ -82,8 +81,8 @@ TEST_CASE("TFLite lowering: RFFT2D of rows and of planes, cut off and filled up,
       for (int32_t i = 0; i < s.rows * s.columns; ++i) {
         values.push_back(std::sin(static_cast<float>(i * i)));
       }
-      const Floats got = Computed(model, values);
-      const Floats wanted = Naive(s, values, part);
+      const Floats got = ComputedSpectrum(model, values);
+      const Floats wanted = NaiveSpectrum(s, values, part);
       REQUIRE(got.size() == wanted.size());
       const float tolerance = s.width > 100 ? 2e-4F : 1e-5F;
       for (size_t i = 0; i < got.size(); ++i) CHECK(std::abs(got[i] - wanted[i]) < tolerance);
@@ -108,7 +107,7 @@ TEST_CASE("TFLite lowering: complex numbers get other dims") {
   model.Node(Op::EXPAND_DIMS, {s, axis}, {e});
   model.Node(Op::RESHAPE, {e, dims}, {r});
   model.Node(Op::REAL, {r}, {y});
-  const Floats got = Computed(model, {1, 1, 1, 1, 0, 1, 0, 0});
+  const Floats got = ComputedSpectrum(model, {1, 1, 1, 1, 0, 1, 0, 0});
   const Floats wanted = {4, 0, 0, 1, 0, -1};
   REQUIRE(got.size() == wanted.size());
   for (size_t i = 0; i < got.size(); ++i) CHECK(std::abs(got[i] - wanted[i]) < 1e-6F);

@@ -13,9 +13,7 @@ namespace {
 using format::TensorType;
 using Floats = std::vector<float>;
 
-constexpr TensorType kF32 = TensorType::FLOAT32;
-
-std::vector<uint8_t> Options(bool each_class, int classes_of_box = 1) {
+std::vector<uint8_t> DetectionOptions(bool each_class, int classes_of_box = 1) {
   flexbuffers::Builder options;
   options.Map([&] {
     options.Int("max_detections", 3);
@@ -34,7 +32,7 @@ std::vector<uint8_t> Options(bool each_class, int classes_of_box = 1) {
 
 /// Four boxes of one size at anchors: two of one place, one apart, one with too low a score. The
 /// background is the first of three classes.
-TfliteBuilder Model(const std::vector<uint8_t>& options) {
+TfliteBuilder DetectionModel(const std::vector<uint8_t>& options) {
   TfliteBuilder model;
   const int32_t boxes = model.Input("boxes", kF32, {1, 4, 4});
   const int32_t scores = model.Floats(
@@ -50,7 +48,7 @@ TfliteBuilder Model(const std::vector<uint8_t>& options) {
   return model;
 }
 
-std::vector<Floats> Computed(TfliteBuilder model) {
+std::vector<Floats> Detected(TfliteBuilder model) {
   const Result<Graph> graph = ImportBytes(model.File());
   REQUIRE_MESSAGE(graph.ok(), graph.error().message);
   Values values;
@@ -69,7 +67,7 @@ std::vector<Floats> Computed(TfliteBuilder model) {
 }
 
 TEST_CASE("TFLite detection: each box counts with its best class") {
-  const std::vector<Floats> outputs = Computed(Model(Options(false)));
+  const std::vector<Floats> outputs = Detected(DetectionModel(DetectionOptions(false)));
   CHECK(outputs[0] == Floats{0, 0, 2, 2, 8, 8, 10, 10, 0, 0, 0, 0});
   CHECK(outputs[1] == Floats{1, 0, 0});
   CHECK(outputs[2] == Floats{0.75F, 0.375F, 0});
@@ -77,7 +75,7 @@ TEST_CASE("TFLite detection: each box counts with its best class") {
 }
 
 TEST_CASE("TFLite detection: each class drops boxes for itself, a box with just the score stays") {
-  const std::vector<Floats> outputs = Computed(Model(Options(true)));
+  const std::vector<Floats> outputs = Detected(DetectionModel(DetectionOptions(true)));
   CHECK(outputs[1] == Floats{1, 0, 0});
   CHECK(outputs[2] == Floats{0.75F, 0.625F, 0.375F});
   CHECK(outputs[0] == Floats{0, 0, 2, 2, 0, 0, 2, 2, 8, 8, 10, 10});
@@ -85,10 +83,12 @@ TEST_CASE("TFLite detection: each class drops boxes for itself, a box with just 
 }
 
 TEST_CASE("TFLite detection: several classes of a box, and options that are none, are refused") {
-  CHECK(Model(Options(false, 2)).Text().find("several classes of a box are not supported") !=
+  CHECK(DetectionModel(DetectionOptions(false, 2))
+            .Text()
+            .find("several classes of a box are not supported") != std::string::npos);
+  CHECK(DetectionModel({}).Text().find("malformed: its options are no FlexBuffer") !=
         std::string::npos);
-  CHECK(Model({}).Text().find("malformed: its options are no FlexBuffer") != std::string::npos);
-  CHECK(Model({1, 2, 3, 255, 255, 255}).Text().find("error: ") == 0);
+  CHECK(DetectionModel({1, 2, 3, 255, 255, 255}).Text().find("error: ") == 0);
 }
 
 TEST_CASE("TFLite detection: other custom operators are refused by their names") {

@@ -10,8 +10,6 @@ using Op = format::BuiltinOperator;
 using Dims = std::vector<int32_t>;
 using Floats = std::vector<float>;
 
-constexpr format::TensorType kF32 = format::TensorType::FLOAT32;
-
 TEST_CASE("TFLite lowering: MATRIX_DIAG and MATRIX_SET_DIAG put vectors on diagonals") {
   TfliteBuilder made;
   const int32_t d = made.Input("d", kF32, {2, 2});

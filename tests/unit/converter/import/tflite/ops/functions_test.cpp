@@ -17,7 +17,6 @@ using format::BuiltinOptions;
 using format::TensorType;
 using Floats = std::vector<float>;
 
-constexpr TensorType kF32 = TensorType::FLOAT32;
 const Floats kValues = {-2.5F, -0.75F, 0.0F, 0.25F, 1.5F, 7.0F};
 
 Floats Of(Op op, const Floats& x, BuiltinOptions type = BuiltinOptions::NONE,

@@ -13,9 +13,6 @@ using format::BuiltinOptions;
 using format::TensorType;
 using Floats = std::vector<float>;
 
-constexpr TensorType kF32 = TensorType::FLOAT32;
-constexpr TensorType kI32 = TensorType::INT32;
-
 /// GATHER of x [2, 3, 2] along axis 1 with one batch dimension.
 TfliteBuilder BatchGather(int32_t batch_dims) {
   TfliteBuilder model;

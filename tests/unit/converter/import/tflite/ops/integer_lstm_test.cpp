@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "tests/unit/converter/import/onnx/evaluate.hpp"
+#include "tests/unit/converter/import/tflite/ops/numbers.hpp"
 #include "tests/unit/converter/import/tflite/tflite_builder.hpp"
 
 namespace tenon::converter::test {
@@ -22,7 +23,7 @@ constexpr float kCellScale = 1.0F / 2048;
 
 /// Two steps of one unit: weights 0.5, 1, 1.5, 2 (input, forget, cell, output gate), recurrent
 /// weights a tenth of those, biases 0.25; as integers.
-struct Model : TfliteBuilder {
+struct IntegerLstm : TfliteBuilder {
   std::vector<int32_t> inputs = std::vector<int32_t>(24, -1);
   float cell_scale = kCellScale;
   float cell_clip = 0;
@@ -69,7 +70,7 @@ struct Outcome {
 };
 
 /// The outputs of x = 0.5 and -1, from h = 0.25 and c = -0.5, and the states that are left.
-Outcome Run(Model& model) {
+Outcome RunLstm(IntegerLstm& model) {
   model.Finish();
   const Result<Graph> graph = ImportBytes(model.File());
   REQUIRE_MESSAGE(graph.ok(), TextOf(graph));
@@ -99,8 +100,6 @@ Outcome Run(Model& model) {
           left * double{model.cell_scale}};
 }
 
-double Sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
-
 /// The same by the equations. `peephole` is the weight of all gates that have one.
 Outcome Expected(bool coupled, double peephole, double most_cell, double projection) {
   Outcome outcome;
@@ -129,20 +128,20 @@ void CheckNear(const Outcome& got, const Outcome& wanted) {
 }
 
 TEST_CASE("TFLite LSTM of integers: a unit's outputs and the states that it leaves") {
-  Model model;
+  IntegerLstm model;
   model.Weights(0);
-  CheckNear(Run(model), Expected(false, 0, 0, 1));
+  CheckNear(RunLstm(model), Expected(false, 0, 0, 1));
 }
 
 TEST_CASE("TFLite LSTM of integers: without an input gate what is let in is what is not kept") {
-  Model model;
+  IntegerLstm model;
   model.Weights(1);
-  CheckNear(Run(model), Expected(true, 0, 0, 1));
+  CheckNear(RunLstm(model), Expected(true, 0, 0, 1));
 }
 
 TEST_CASE(
     "TFLite LSTM of integers: peepholes see the cell, which is clipped, a projection follows") {
-  Model model;
+  IntegerLstm model;
   model.Weights(0);
   for (size_t i = 0; i < 3; ++i) {
     // Of 16 bits, as the cell is: 0.75 in steps of 2^-15.
@@ -151,23 +150,23 @@ TEST_CASE(
   }
   model.cell_clip = 0.375F;
   model.inputs[16] = model.Bytes("j", TensorType::INT8, {1, 1}, {-64}, {{1.0F / 128}, {0}});
-  CheckNear(Run(model), Expected(false, 0.75, 0.375, -0.5));
+  CheckNear(RunLstm(model), Expected(false, 0.75, 0.375, -0.5));
 }
 
 TEST_CASE("TFLite LSTM of integers: what the kernel has no arithmetic for is refused") {
-  const auto refused = [](const std::function<void(Model&)>& change) {
-    Model model;
+  const auto refused = [](const std::function<void(IntegerLstm&)>& change) {
+    IntegerLstm model;
     model.Weights(0);
     change(model);
     model.Finish();
     return model.Text();
   };
   const std::string n = "error: node 'y' (UNIDIRECTIONAL_SEQUENCE_LSTM): ";
-  CHECK(refused([](Model& model) { model.cell_scale = 0.0003F; }) ==
+  CHECK(refused([](IntegerLstm& model) { model.cell_scale = 0.0003F; }) ==
         n + "the scale 0.0003 of its cell is not a power of two from 2^-15 to 2^-9");
-  CHECK(refused([](Model& model) { model.inputs[20] = model.inputs[12]; }) ==
+  CHECK(refused([](IntegerLstm& model) { model.inputs[20] = model.inputs[12]; }) ==
         n + "normalisation of its gates is not supported");
-  CHECK(refused([](Model& model) { model.inputs[6] = model.inputs[13]; }) ==
+  CHECK(refused([](IntegerLstm& model) { model.inputs[6] = model.inputs[13]; }) ==
         n + "its weights are no matrices");
 }
 

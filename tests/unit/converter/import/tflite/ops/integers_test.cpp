@@ -22,11 +22,7 @@ using Dims = std::vector<int32_t>;
 using Ints = std::vector<int32_t>;
 using Floats = std::vector<float>;
 using Builder = flatbuffers::FlatBufferBuilder;
-using Options = std::function<flatbuffers::Offset<void>(Builder&)>;
-
-constexpr TensorType kI8 = TensorType::INT8;
-constexpr TensorType kU8 = TensorType::UINT8;
-constexpr TensorType kF32 = TensorType::FLOAT32;
+using OptionsMaker = std::function<flatbuffers::Offset<void>(Builder&)>;
 
 struct Operand {
   Dims dims;
@@ -40,7 +36,7 @@ struct Case {
   std::vector<Operand> operands;
   Operand output;
   BuiltinOptions type = BuiltinOptions::NONE;
-  Options options = nullptr;
+  OptionsMaker options = nullptr;
 };
 
 size_t Count(const Dims& dims) {
@@ -79,7 +75,7 @@ int32_t AddConstant(TfliteBuilder& model, const std::string& name, const Operand
 }
 
 /// The output's elements as they are stored, of the integer form or of that in floats.
-std::vector<double> Run(const Case& one, bool in_floats) {
+std::vector<double> RunCase(const Case& one, bool in_floats) {
   TfliteBuilder model;
   std::vector<int32_t> operands;
   std::vector<const Operand*> inputs;
@@ -130,8 +126,8 @@ std::vector<double> Run(const Case& one, bool in_floats) {
 
 /// The largest difference between the integers and what the floats would be stored as, in steps.
 double Steps(const Case& one) {
-  const std::vector<double> integers = Run(one, false);
-  const std::vector<double> reals = Run(one, true);
+  const std::vector<double> integers = RunCase(one, false);
+  const std::vector<double> reals = RunCase(one, true);
   REQUIRE(integers.size() == Count(one.output.dims));
   REQUIRE(reals.size() == integers.size());
   const bool is_signed = one.output.type == kI8;
@@ -194,7 +190,7 @@ TEST_CASE("TFLite integers: functions between scales that are far apart saturate
 }
 
 TEST_CASE("TFLite integers: GELU by tanh, and LEAKY_RELU of any slope") {
-  const auto of = [](Op op, BuiltinOptions type, const Options& options) {
+  const auto of = [](Op op, BuiltinOptions type, const OptionsMaker& options) {
     return Steps({op, {Tensor({256}, 0.0625F, -20)}, Tensor({256}, 0.07F, 10), type, options});
   };
   CHECK(of(Op::GELU, BuiltinOptions::GeluOptions,
@@ -274,7 +270,7 @@ TEST_CASE("TFLite integers: softmax on its built-in scale and on another, of any
 TEST_CASE("TFLite integers: sums and means along axes, largest and smallest elements") {
   const Operand x = Tensor({4, 8, 8}, 0.0625F, -20);
   const Operand axes{{2}, {}, {0, 2}, TensorType::INT32};
-  const Options keep = [](Builder& flat) {
+  const OptionsMaker keep = [](Builder& flat) {
     return format::CreateReducerOptions(flat, true).Union();
   };
   for (const Op op : {Op::MEAN, Op::SUM, Op::REDUCE_MAX, Op::REDUCE_MIN}) {
@@ -302,12 +298,12 @@ TEST_CASE("TFLite integers: pooling takes the integers as they are, whatever the
                   }};
     };
     CHECK(Steps(pooled(0.0625F, ActivationFunctionType::RELU6)) <= 1);
-    CHECK(Run(pooled(0.05F, ActivationFunctionType::NONE), false) ==
-          Run(pooled(0.0625F, ActivationFunctionType::NONE), false));
+    CHECK(RunCase(pooled(0.05F, ActivationFunctionType::NONE), false) ==
+          RunCase(pooled(0.0625F, ActivationFunctionType::NONE), false));
   }
 }
 
-Options Connected(ActivationFunctionType activation) {
+OptionsMaker Connected(ActivationFunctionType activation) {
   return
       [=](Builder& flat) { return format::CreateFullyConnectedOptions(flat, activation).Union(); };
 }

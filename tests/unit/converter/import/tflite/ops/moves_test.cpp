@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "tests/unit/converter/import/onnx/evaluate.hpp"
+#include "tests/unit/converter/import/tflite/ops/numbers.hpp"
 #include "tests/unit/converter/import/tflite/tflite_builder.hpp"
 
 namespace tenon::converter::test {
@@ -15,9 +16,6 @@ using format::BuiltinOptions;
 using format::TensorType;
 using Floats = std::vector<float>;
 
-constexpr TensorType kF32 = TensorType::FLOAT32;
-constexpr TensorType kI32 = TensorType::INT32;
-
 template <typename T>
 std::vector<T> ElementsOf(const std::vector<std::byte>& bytes) {
   std::vector<T> elements(bytes.size() / sizeof(T));
@@ -26,7 +24,7 @@ std::vector<T> ElementsOf(const std::vector<std::byte>& bytes) {
 }
 
 /// The bytes of each output for the values of the only input.
-std::vector<std::vector<std::byte>> Computed(TfliteBuilder& model, const Floats& x) {
+std::vector<std::vector<std::byte>> ComputedMoves(TfliteBuilder& model, const Floats& x) {
   const Result<Graph> graph = ImportBytes(model.File());
   REQUIRE_MESSAGE(graph.ok(), graph.error().message);
   Values values;
@@ -42,12 +40,6 @@ std::vector<std::vector<std::byte>> Computed(TfliteBuilder& model, const Floats&
   return outputs;
 }
 
-Floats Counted(size_t count) {
-  Floats values(count);
-  std::iota(values.begin(), values.end(), 1.0F);
-  return values;
-}
-
 TEST_CASE("TFLite lowering: ARG_MAX and ARG_MIN take the first of equal elements") {
   for (const Op op : {Op::ARG_MAX, Op::ARG_MIN}) {
     TfliteBuilder model;
@@ -55,7 +47,7 @@ TEST_CASE("TFLite lowering: ARG_MAX and ARG_MIN take the first of equal elements
     const int32_t axis = model.Ints("axis", {}, {-1});
     const int32_t y = model.Output("y", kI32, {2});
     model.Node(op, {x, axis}, {y});
-    const auto outputs = Computed(model, {5, 7, 7, 2, 2, 9});
+    const auto outputs = ComputedMoves(model, {5, 7, 7, 2, 2, 9});
     const std::vector<int32_t> expected =
         op == Op::ARG_MAX ? std::vector<int32_t>{1, 2} : std::vector<int32_t>{0, 0};
     CHECK(ElementsOf<int32_t>(outputs[0]) == expected);
@@ -69,7 +61,7 @@ TEST_CASE("TFLite lowering: TOPK_V2 gives values and places of each row") {
   const int32_t values = model.Output("values", kF32, {2, 2});
   const int32_t places = model.Output("places", kI32, {2, 2});
   model.Node(Op::TOPK_V2, {x, count}, {values, places});
-  const auto outputs = Computed(model, {1, 4, 3, 2, 8, 5, 6, 7});
+  const auto outputs = ComputedMoves(model, {1, 4, 3, 2, 8, 5, 6, 7});
   CHECK(ElementsOf<float>(outputs[0]) == Floats{4, 3, 8, 7});
   CHECK(ElementsOf<int32_t>(outputs[1]) == std::vector<int32_t>{1, 2, 0, 3});
 }
@@ -86,7 +78,7 @@ TEST_CASE(
   const int32_t y = model.Output("y", kF32, {3, 2});
   model.Node(Op::ONE_HOT, {indices, depth, on, off}, {y}, BuiltinOptions::OneHotOptions,
              format::CreateOneHotOptions(model.flat, -1).Union());
-  CHECK(ElementsOf<float>(Computed(model, {1, 0, 4})[0]) == Floats{-1, 5, 5, -1, -1, -1});
+  CHECK(ElementsOf<float>(ComputedMoves(model, {1, 0, 4})[0]) == Floats{-1, 5, 5, -1, -1, -1});
 }
 
 TEST_CASE("TFLite lowering: REVERSE_V2 turns the axes around that it names") {
@@ -95,7 +87,7 @@ TEST_CASE("TFLite lowering: REVERSE_V2 turns the axes around that it names") {
   const int32_t axes = model.Ints("axes", {1}, {1});
   const int32_t y = model.Output("y", kF32, {2, 3});
   model.Node(Op::REVERSE_V2, {x, axes}, {y});
-  CHECK(ElementsOf<float>(Computed(model, Counted(6))[0]) == Floats{3, 2, 1, 6, 5, 4});
+  CHECK(ElementsOf<float>(ComputedMoves(model, Counted(6))[0]) == Floats{3, 2, 1, 6, 5, 4});
 }
 
 TEST_CASE("TFLite lowering: CUMSUM can leave out the element itself and run from the end") {
@@ -105,7 +97,7 @@ TEST_CASE("TFLite lowering: CUMSUM can leave out the element itself and run from
   const int32_t y = model.Output("y", kF32, {2, 3});
   model.Node(Op::CUMSUM, {x, axis}, {y}, BuiltinOptions::CumsumOptions,
              format::CreateCumsumOptions(model.flat, true, true).Union());
-  CHECK(ElementsOf<float>(Computed(model, Counted(6))[0]) == Floats{5, 3, 0, 11, 6, 0});
+  CHECK(ElementsOf<float>(ComputedMoves(model, Counted(6))[0]) == Floats{5, 3, 0, 11, 6, 0});
 }
 
 TEST_CASE("TFLite lowering: GATHER_ND takes elements and slices by tuples of numbers") {
@@ -116,7 +108,7 @@ TEST_CASE("TFLite lowering: GATHER_ND takes elements and slices by tuples of num
     const int32_t indices = model.Ints("indices", dims, tuples);
     const int32_t y = model.Output("y", kF32, result);
     model.Node(Op::GATHER_ND, {x, indices}, {y});
-    return ElementsOf<float>(Computed(model, Counted(12))[0]);
+    return ElementsOf<float>(ComputedMoves(model, Counted(12))[0]);
   };
   CHECK(gathered({2, 3}, {1, 0, 2, 0, 1, 1}, {2}) == Floats{9, 5});
   CHECK(gathered({1, 2, 2}, {1, 1, 0, 0}, {1, 2, 3}) == Floats{10, 11, 12, 1, 2, 3});
@@ -129,7 +121,7 @@ TEST_CASE("TFLite lowering: SCATTER_ND adds up updates of one place") {
   const int32_t shape = model.Ints("shape", {2}, {4, 2});
   const int32_t y = model.Output("y", kF32, {4, 2});
   model.Node(Op::SCATTER_ND, {indices, x, shape}, {y});
-  CHECK(ElementsOf<float>(Computed(model, Counted(6))[0]) == Floats{3, 4, 0, 0, 6, 8, 0, 0});
+  CHECK(ElementsOf<float>(ComputedMoves(model, Counted(6))[0]) == Floats{3, 4, 0, 0, 6, 8, 0, 0});
 }
 
 TEST_CASE("TFLite lowering: EMBEDDING_LOOKUP takes rows of a table") {
@@ -138,7 +130,7 @@ TEST_CASE("TFLite lowering: EMBEDDING_LOOKUP takes rows of a table") {
   const int32_t x = model.Input("x", kF32, {2, 2});
   const int32_t y = model.Output("y", kF32, {3, 2});
   model.Node(Op::EMBEDDING_LOOKUP, {rows, x}, {y});
-  CHECK(ElementsOf<float>(Computed(model, Counted(4))[0]) == Floats{3, 4, 1, 2, 3, 4});
+  CHECK(ElementsOf<float>(ComputedMoves(model, Counted(4))[0]) == Floats{3, 4, 1, 2, 3, 4});
 }
 
 TEST_CASE("TFLite lowering: RANGE, RANK and ZEROS_LIKE are known at conversion") {
@@ -154,7 +146,7 @@ TEST_CASE("TFLite lowering: RANGE, RANK and ZEROS_LIKE are known at conversion")
   model.Node(Op::RANGE, {first, limit, step}, {range});
   const int32_t y = model.Output("y", kF32, {2, 3});
   model.Node(Op::MAXIMUM, {x, zeros}, {y});
-  const auto outputs = Computed(model, {-1, 2, -3, 4, -5, 6});
+  const auto outputs = ComputedMoves(model, {-1, 2, -3, 4, -5, 6});
   CHECK(ElementsOf<int32_t>(outputs[0]) == std::vector<int32_t>{-4, -1});
   CHECK(ElementsOf<float>(outputs[1]) == Floats{0, 2, 0, 4, 0, 6});
 }
@@ -179,7 +171,7 @@ TEST_CASE("TFLite lowering: REDUCE_ANY and REDUCE_ALL look at the elements of an
     const int32_t y = model.Output("y", TensorType::BOOL, {3});
     model.Node(op, {bools, axis}, {y}, BuiltinOptions::ReducerOptions,
                format::CreateReducerOptions(model.flat, false).Union());
-    const auto found = ElementsOf<uint8_t>(Computed(model, {0, 0, 0, 5, 1, 1})[0]);
+    const auto found = ElementsOf<uint8_t>(ComputedMoves(model, {0, 0, 0, 5, 1, 1})[0]);
     CHECK(found == std::vector<uint8_t>{0, op == Op::REDUCE_ANY ? uint8_t{1} : uint8_t{0}, 1});
   }
 }
@@ -191,7 +183,7 @@ TEST_CASE("TFLite lowering: LOCAL_RESPONSE_NORMALIZATION multiplies the sum of s
   model.Node(
       Op::LOCAL_RESPONSE_NORMALIZATION, {x}, {y}, BuiltinOptions::LocalResponseNormalizationOptions,
       format::CreateLocalResponseNormalizationOptions(model.flat, 1, 1.0F, 0.5F, 1.0F).Union());
-  const Floats found = ElementsOf<float>(Computed(model, {1, 2, 4})[0]);
+  const Floats found = ElementsOf<float>(ComputedMoves(model, {1, 2, 4})[0]);
   CHECK(found[0] == doctest::Approx(1 / 3.5));
   CHECK(found[1] == doctest::Approx(2 / 11.5));
   CHECK(found[2] == doctest::Approx(4 / 11.0));
@@ -204,7 +196,7 @@ TEST_CASE("TFLite lowering: ADD_N adds all of its inputs") {
   const int32_t b = model.Floats("b", {2}, {100, 200});
   const int32_t y = model.Output("y", kF32, {2});
   model.Node(Op::ADD_N, {x, a, b}, {y});
-  CHECK(ElementsOf<float>(Computed(model, {1, 2})[0]) == Floats{111, 222});
+  CHECK(ElementsOf<float>(ComputedMoves(model, {1, 2})[0]) == Floats{111, 222});
 }
 
 TEST_CASE("TFLite lowering: SPACE_TO_BATCH_ND makes a batch of the places in a block, padded") {
@@ -214,7 +206,7 @@ TEST_CASE("TFLite lowering: SPACE_TO_BATCH_ND makes a batch of the places in a b
   const int32_t amounts = model.Ints("amounts", {2, 2}, {0, 0, 0, 1});
   const int32_t y = model.Output("y", kF32, {4, 1, 2, 1});
   model.Node(Op::SPACE_TO_BATCH_ND, {x, blocks, amounts}, {y});
-  CHECK(ElementsOf<float>(Computed(model, Counted(6))[0]) == Floats{1, 3, 2, 0, 4, 6, 5, 0});
+  CHECK(ElementsOf<float>(ComputedMoves(model, Counted(6))[0]) == Floats{1, 3, 2, 0, 4, 6, 5, 0});
 }
 
 TEST_CASE("TFLite lowering: BATCH_TO_SPACE_ND undoes it and crops") {
@@ -224,7 +216,7 @@ TEST_CASE("TFLite lowering: BATCH_TO_SPACE_ND undoes it and crops") {
   const int32_t amounts = model.Ints("amounts", {2, 2}, {0, 0, 0, 1});
   const int32_t y = model.Output("y", kF32, {1, 2, 3, 1});
   model.Node(Op::BATCH_TO_SPACE_ND, {x, blocks, amounts}, {y});
-  CHECK(ElementsOf<float>(Computed(model, {1, 3, 2, 0, 4, 6, 5, 0})[0]) == Counted(6));
+  CHECK(ElementsOf<float>(ComputedMoves(model, {1, 3, 2, 0, 4, 6, 5, 0})[0]) == Counted(6));
 }
 
 /// TRANSPOSE_CONV of a row of `inputs` elements by the weights 1, 10, 100 at a stride of 2.
@@ -238,7 +230,7 @@ Floats TransposedRow(format::Padding padding, int32_t outputs, const Floats& row
   const int32_t y = model.Output("y", kF32, {1, 1, outputs, 1});
   model.Node(Op::TRANSPOSE_CONV, {shape, w, x, b}, {y}, BuiltinOptions::TransposeConvOptions,
              format::CreateTransposeConvOptions(model.flat, padding, 2, 1).Union());
-  return ElementsOf<float>(Computed(model, row)[0]);
+  return ElementsOf<float>(ComputedMoves(model, row)[0]);
 }
 
 TEST_CASE("TFLite lowering: TRANSPOSE_CONV adds the weights times each element at its stride") {
@@ -282,10 +274,10 @@ TfliteBuilder BiasedRow(const std::vector<uint8_t>& words, int32_t outputs) {
 
 TEST_CASE("TFLite lowering: Convolution2DTransposeBias reaches as far as its input does") {
   TfliteBuilder valid = BiasedRow({2, 2, 1}, 7);
-  CHECK(ElementsOf<float>(Computed(valid, {1, 2, 3})[0]) ==
+  CHECK(ElementsOf<float>(ComputedMoves(valid, {1, 2, 3})[0]) ==
         Floats{1.5F, 10.5F, 102.5F, 20.5F, 203.5F, 30.5F, 300.5F});
   TfliteBuilder same = BiasedRow({1, 2, 1}, 6);
-  CHECK(ElementsOf<float>(Computed(same, {1, 2, 3})[0]) ==
+  CHECK(ElementsOf<float>(ComputedMoves(same, {1, 2, 3})[0]) ==
         Floats{1.5F, 10.5F, 102.5F, 20.5F, 203.5F, 30.5F});
 }
 

@@ -11,9 +11,6 @@ using Op = format::BuiltinOperator;
 using format::BuiltinOptions;
 using format::TensorType;
 
-constexpr TensorType kI8 = TensorType::INT8;
-constexpr TensorType kU8 = TensorType::UINT8;
-
 TEST_CASE("TFLite integers: a convolution has a multiplier and a shift for each channel") {
   TfliteBuilder model;
   const int32_t x = model.Input("x", kI8, {1, 2, 2, 1}, {{0.5F}, {3}});

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "tests/unit/converter/import/onnx/evaluate.hpp"
+#include "tests/unit/converter/import/tflite/ops/numbers.hpp"
 #include "tests/unit/converter/import/tflite/tflite_builder.hpp"
 
 namespace tenon::converter::test {
@@ -16,13 +17,13 @@ using Floats = std::vector<float>;
 
 /// Two steps of one unit with weights 0.5, 1, 1.5, 2 (input, forget, cell, output gate), recurrent
 /// weights a tenth of those, biases 0.25.
-struct Model : TfliteBuilder {
+struct FloatLstm : TfliteBuilder {
   int32_t x = Input("x", TensorType::FLOAT32, {1, 2, 1});
   int32_t output_state = Variable("h", {1, 1});
   int32_t cell_state = Variable("c", {1, 1});
   std::vector<int32_t> inputs = std::vector<int32_t>(24, -1);
 
-  Model() {
+  FloatLstm() {
     inputs[0] = x;
     for (size_t gate = 0; gate < 4; ++gate) {
       const float weight = 0.5F * static_cast<float>(gate + 1);
@@ -43,10 +44,8 @@ struct Model : TfliteBuilder {
   }
 };
 
-double Sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
-
 TEST_CASE("TFLite LSTM: a unit's outputs and the states that it leaves") {
-  Model model;
+  FloatLstm model;
   model.Finish();
   const Result<Graph> graph = ImportBytes(model.File());
   REQUIRE_MESSAGE(graph.ok(), graph.error().message);
@@ -87,11 +86,11 @@ TEST_CASE("TFLite LSTM: a unit's outputs and the states that it leaves") {
 }
 
 TEST_CASE("TFLite LSTM: normalised gates are refused, and a state that is no variable") {
-  Model normalised;
+  FloatLstm normalised;
   normalised.inputs[20] = normalised.Floats("n", {1}, {1});
   normalised.Finish();
   CHECK(normalised.Text().find("normalisation of its gates is not supported") != std::string::npos);
-  Model constant;
+  FloatLstm constant;
   constant.inputs[19] = constant.Floats("c0", {1, 1}, {0});
   constant.Finish();
   CHECK(constant.Text().find("'c0' is no variable: only such keep a state") != std::string::npos);

@@ -15,9 +15,6 @@ using Dims = std::vector<int32_t>;
 using Floats = std::vector<float>;
 using Longs = std::vector<int64_t>;
 
-constexpr TensorType kF32 = TensorType::FLOAT32;
-constexpr TensorType kI32 = TensorType::INT32;
-
 /// DYNAMIC_UPDATE_SLICE of x [3, 4] counted from 0.
 Floats Updated(const Dims& update, const Floats& values, const std::vector<int32_t>& starts) {
   TfliteBuilder model;

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "tests/unit/converter/import/onnx/evaluate.hpp"
+#include "tests/unit/converter/import/tflite/ops/numbers.hpp"
 #include "tests/unit/converter/import/tflite/tflite_builder.hpp"
 
 namespace tenon::converter::test {
@@ -19,8 +20,6 @@ using format::TensorType;
 using Dims = std::vector<int32_t>;
 using Floats = std::vector<float>;
 using Builder = flatbuffers::FlatBufferBuilder;
-
-constexpr TensorType kF32 = TensorType::FLOAT32;
 
 /// A model of one operator with the input x, which counts from 1, and constants.
 struct OneOp {
@@ -84,12 +83,6 @@ bool Refuses(const OneOp& one, const std::string& words) {
   const bool refused = made.error.find(words) != std::string::npos;
   if (!refused) MESSAGE("expected '" << words << "'");
   return refused;
-}
-
-Floats Counted(size_t count) {
-  Floats values(count);
-  std::iota(values.begin(), values.end(), 1.0F);
-  return values;
 }
 
 OneOp Squeeze(const Dims& x, const Dims& axes, const Dims& y) {

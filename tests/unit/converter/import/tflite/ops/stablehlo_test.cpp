@@ -13,8 +13,6 @@ using format::TensorType;
 using Dims = std::vector<int32_t>;
 using Floats = std::vector<float>;
 
-constexpr TensorType kF32 = TensorType::FLOAT32;
-
 TEST_CASE("TFLite lowering: a composite is the graph that it stands for") {
   TfliteBuilder model;
   const int32_t x = model.Input("x", kF32, {2});

@@ -15,11 +15,8 @@ using format::BuiltinOptions;
 using format::TensorType;
 using Bytes = std::vector<int8_t>;
 
-constexpr TensorType kI8 = TensorType::INT8;
-constexpr TensorType kF32 = TensorType::FLOAT32;
-
 /// The bytes of the only output for those of the inputs.
-std::vector<std::byte> Run(TfliteBuilder& model, const std::vector<Bytes>& inputs) {
+std::vector<std::byte> RunModel(TfliteBuilder& model, const std::vector<Bytes>& inputs) {
   const Result<Graph> graph = ImportBytes(model.File());
   REQUIRE_MESSAGE(graph.ok(), TextOf(graph));
   Values values;
@@ -35,7 +32,7 @@ std::vector<std::byte> Run(TfliteBuilder& model, const std::vector<Bytes>& input
 }
 
 Bytes RunBytes(TfliteBuilder& model, const std::vector<Bytes>& inputs) {
-  const std::vector<std::byte> bytes = Run(model, inputs);
+  const std::vector<std::byte> bytes = RunModel(model, inputs);
   Bytes found(bytes.size());
   std::memcpy(found.data(), bytes.data(), bytes.size());
   return found;
@@ -58,7 +55,7 @@ TEST_CASE("TFLite integers: CAST gives the integers themselves") {
   TfliteBuilder model;
   const int32_t x = model.Input("x", kI8, {4}, {{0.5F}, {3}});
   model.Node(Op::CAST, {x}, {model.Output("y", kF32, {4})});
-  const std::vector<std::byte> bytes = Run(model, {{-128, 0, 3, 127}});
+  const std::vector<std::byte> bytes = RunModel(model, {{-128, 0, 3, 127}});
   std::vector<float> found(4);
   REQUIRE(bytes.size() == 4 * sizeof(float));
   std::memcpy(found.data(), bytes.data(), bytes.size());

@@ -17,14 +17,12 @@ using Dims = std::vector<int32_t>;
 using Longs = std::vector<int64_t>;
 using Floats = std::vector<float>;
 
-constexpr TensorType kF32 = TensorType::FLOAT32;
-
 size_t CountOf(const Dims& dims) {
   return std::accumulate(dims.begin(), dims.end(), size_t{1}, std::multiplies<>());
 }
 
 /// Small whole numbers, so that sums are exact in any order.
-Floats Numbers(const Dims& dims, int seed) {
+Floats NumbersFor(const Dims& dims, int seed) {
   Floats values(CountOf(dims));
   for (size_t i = 0; i < values.size(); ++i) {
     values[i] = static_cast<float>((static_cast<int>(i) * 7 + seed) % 11 - 5);
@@ -80,7 +78,7 @@ Floats Reference(const Floats& x, const Floats& w, const Along (&along)[3], int 
 TEST_CASE("TFLite lowering: CONV_3D slides over three dimensions, with strides and dilations") {
   const Dims x_dims = {1, 4, 5, 6, 2};
   const Dims w_dims = {3, 2, 3, 2, 3};
-  const Floats w = Numbers(w_dims, 3);
+  const Floats w = NumbersFor(w_dims, 3);
   const Floats bias = {1, -2, 3};
   const Along along[3] = {{4, 3, 4, 1, 1, 1}, {5, 2, 3, 2, 1, 0}, {6, 3, 6, 1, 2, 2}};
   TfliteBuilder model;
@@ -91,11 +89,11 @@ TEST_CASE("TFLite lowering: CONV_3D slides over three dimensions, with strides a
   const auto options = format::CreateConv3DOptions(model.flat, format::Padding::SAME, 1, 1, 2,
                                                    format::ActivationFunctionType::RELU, 1, 2, 1);
   model.Node(Op::CONV_3D, {x, weights, b}, {y}, BuiltinOptions::Conv3DOptions, options.Union());
-  Floats expected = Reference(Numbers(x_dims, 1), w, along, 2, 3);
+  Floats expected = Reference(NumbersFor(x_dims, 1), w, along, 2, 3);
   for (size_t i = 0; i < expected.size(); ++i) {
     expected[i] = std::max(0.0F, expected[i] + bias[i % 3]);
   }
-  CHECK(RunStep(model, {{"x", Numbers(x_dims, 1)}})["y"] == expected);
+  CHECK(RunStep(model, {{"x", NumbersFor(x_dims, 1)}})["y"] == expected);
 }
 
 TEST_CASE("TFLite lowering: CONV_3D wants volumes of equally many channels") {
@@ -127,7 +125,7 @@ Floats TurnedWeights(const Floats& w, const Dims& dims) {
 TEST_CASE("TFLite lowering: CONV_3D_TRANSPOSE spreads volumes by its strides") {
   const Dims x_dims = {1, 2, 3, 4, 2};
   const Dims w_dims = {3, 2, 3, 3, 2};
-  const Floats w = Numbers(w_dims, 5);
+  const Floats w = NumbersFor(w_dims, 5);
   TfliteBuilder model;
   const int32_t shape = model.Ints("shape", {5}, {1, 4, 6, 4, 3});
   const int32_t weights = model.Floats("w", w_dims, w);
@@ -137,8 +135,8 @@ TEST_CASE("TFLite lowering: CONV_3D_TRANSPOSE spreads volumes by its strides") {
              format::CreateConv3DOptions(model.flat, format::Padding::SAME, 2, 1, 2).Union());
   // SAME cuts off (windows - 1) * stride + kernel - output elements, less than half in front.
   const Along along[3] = {{2, 3, 4, 1, 1, 2, 2}, {3, 2, 6, 1, 1, 1, 2}, {4, 3, 4, 1, 1, 1, 1}};
-  CHECK(RunStep(model, {{"x", Numbers(x_dims, 1)}})["y"] ==
-        Reference(Numbers(x_dims, 1), TurnedWeights(w, w_dims), along, 2, 3));
+  CHECK(RunStep(model, {{"x", NumbersFor(x_dims, 1)}})["y"] ==
+        Reference(NumbersFor(x_dims, 1), TurnedWeights(w, w_dims), along, 2, 3));
 }
 
 /// A model of one STABLEHLO_CONVOLUTION of x [N, spatial..., C] and w [spatial..., C, M].
@@ -174,23 +172,23 @@ void AddConv(TfliteBuilder& model, const GeneralConv& conv, const Floats& w) {
 TEST_CASE("TFLite lowering: STABLEHLO_CONVOLUTION has its own strides, pads and dilations") {
   const GeneralConv conv = {{1, 7, 6, 2}, {3, 2, 2, 3}, {1, 3, 7, 3}, {2, 1},
                             {1, 0, 1, 1}, {},           {1, 1},       {}};
-  const Floats w = Numbers(conv.w, 2);
+  const Floats w = NumbersFor(conv.w, 2);
   const Along along[3] = {{1, 1, 1}, {7, 3, 3, 2, 1, 1}, {6, 2, 7, 1, 1, 1}};
   TfliteBuilder model;
   AddConv(model, conv, w);
-  CHECK(RunStep(model, {{"x", Numbers(conv.x, 4)}})["y"] ==
-        Reference(Numbers(conv.x, 4), w, along, 2, 3));
+  CHECK(RunStep(model, {{"x", NumbersFor(conv.x, 4)}})["y"] ==
+        Reference(NumbersFor(conv.x, 4), w, along, 2, 3));
 }
 
 TEST_CASE("TFLite lowering: STABLEHLO_CONVOLUTION spreads its input by lhs_dilation") {
   const GeneralConv conv = {{1, 3, 4, 2, 2},    {2, 3, 2, 2, 3}, {1, 6, 4, 3, 3}, {1, 1, 1},
                             {1, 1, 1, 1, 1, 0}, {2, 1, 2},       {1, 1, 1},       {}};
-  const Floats w = Numbers(conv.w, 2);
+  const Floats w = NumbersFor(conv.w, 2);
   const Along along[3] = {{3, 2, 6, 1, 1, 1, 2}, {4, 3, 4, 1, 1, 1, 1}, {2, 2, 3, 1, 1, 1, 2}};
   TfliteBuilder model;
   AddConv(model, conv, w);
-  CHECK(RunStep(model, {{"x", Numbers(conv.x, 4)}})["y"] ==
-        Reference(Numbers(conv.x, 4), w, along, 2, 3));
+  CHECK(RunStep(model, {{"x", NumbersFor(conv.x, 4)}})["y"] ==
+        Reference(NumbersFor(conv.x, 4), w, along, 2, 3));
 }
 
 TEST_CASE("TFLite lowering: STABLEHLO_CONVOLUTION of a window in reverse turns its weights") {
