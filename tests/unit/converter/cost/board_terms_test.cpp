@@ -63,7 +63,7 @@ const %e: f32[24,1,3,3] = random(2)
 output %flat
 output %odd
 )";
-  const Graph graph = Parse(kConvolutions);
+  const Graph graph = Parsed(kConvolutions);
   const auto compute = [&](std::string_view name) {
     Op op = ProducerOf(graph, name);
     op.kernel = "cpu.conv.vector_depthwise";
@@ -98,7 +98,7 @@ output %columns
 output %few
 output %square
 )";
-  const Graph graph = Parse(kOps);
+  const Graph graph = Parsed(kOps);
   const auto compute = [&](std::string_view name, const char* kernel) {
     Op op = ProducerOf(graph, name);
     op.kernel = kernel;
@@ -116,7 +116,7 @@ output %square
 }
 
 TEST_CASE("AnalyticCostModel: comparisons and signs are one elementary operation of vectors") {
-  const Graph graph = Parse(R"(graph g
+  const Graph graph = Parsed(R"(graph g
 input %x: f32[4,64,32]
 %leaky = unary(%x) {function=leaky_relu}
 %exp = unary(%x) {function=exp}
@@ -136,7 +136,7 @@ output %exp
 }
 
 TEST_CASE("AnalyticCostModel: x86-64 takes 64 channels of bytes at a time, and fewer as long") {
-  const Graph graph = Parse(R"(graph g
+  const Graph graph = Parsed(R"(graph g
 input %x: i8[1,64,5,6]
 input %z: i8[1,48,5,6]
 const %d: i8[64,1,3,3] = random(1)
@@ -167,7 +167,7 @@ output %narrow
 }
 
 TEST_CASE("AnalyticCostModel: the kernel of few outputs counts its sums and its empty lanes") {
-  const Graph graph = Parse(R"(graph g
+  const Graph graph = Parsed(R"(graph g
 input %x: f32[1,24,5,6]
 const %w: f32[2,24,3,3] = random(1)
 %y = conv(%x, %w) {pads=[1,1,1,1]}
@@ -230,7 +230,7 @@ TEST_CASE("AnalyticCostModel: arithmetic waits for the last cache as the board s
 }
 
 TEST_CASE("AnalyticCostModel: Winograd's weights are 36 for nine, and each block reads them") {
-  Graph graph = Parse(R"(graph g
+  Graph graph = Parsed(R"(graph g
 input %x: f32[1,64,56,56]
 const %w: f32[64,64,3,3] = random(1)
 %y = conv(%x, %w) {pads=[1,1,1,1]}
@@ -259,7 +259,7 @@ output %y
 )";
 
 TEST_CASE("AnalyticCostModel: with places known, elements that lie apart cost their fetching") {
-  const Graph graph = Parse(kStacked);
+  const Graph graph = Parsed(kStacked);
   const Op& op = ProducerOf(graph, "y");
   Locations locations = DenseIn(graph);
   Board board;
@@ -282,7 +282,7 @@ TEST_CASE("AnalyticCostModel: with places known, elements that lie apart cost th
 
 TEST_CASE("AnalyticCostModel: with places known, a reduction goes as its elements lie") {
   // Channels last would add up vectors of 32 channels; row-major adds up pairs.
-  const Graph graph = Parse(R"(graph g
+  const Graph graph = Parsed(R"(graph g
 input %x: f32[1,32,8,2]
 %y = reduce(%x) {function=sum, axes_mask=8} @cpu/cpu.reduce.portable
 output %y
@@ -300,10 +300,10 @@ output %y
 TEST_CASE("AnalyticCostModel: kernels of bytes start sooner or later than elementwise ones") {
   const auto fixed = [](const char* op) {
     const Graph graph =
-        Parse(fmt::format("graph g\ninput %x: i8[1,32]\nconst %t: i8[256] = random(1)\n"
-                          "const %w: i8[32,8] = random(2)\nconst %m: f32[1] = random(3)\n"
-                          "%y: i8[1,{}\noutput %y\n",
-                          op));
+        Parsed(fmt::format("graph g\ninput %x: i8[1,32]\nconst %t: i8[256] = random(1)\n"
+                           "const %w: i8[32,8] = random(2)\nconst %m: f32[1] = random(3)\n"
+                           "%y: i8[1,{}\noutput %y\n",
+                           op));
     return AnalyticCostModel(1).TimeOf(graph, ProducerOf(graph, "y"), RoundUnit("cpu")).fixed;
   };
   const Picoseconds lookup = fixed("32] = lookup(%x, %t) @cpu/cpu.lookup.bytes");
@@ -314,7 +314,7 @@ TEST_CASE("AnalyticCostModel: kernels of bytes start sooner or later than elemen
 }
 
 TEST_CASE("AnalyticCostModel: where constants replace the cache, starts wait for memory") {
-  const Graph graph = Parse(kProduct);
+  const Graph graph = Parsed(kProduct);
   Board board;
   board.units.push_back(RoundUnit("cpu"));
   MemorySpace ram;

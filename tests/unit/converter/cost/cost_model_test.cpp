@@ -31,7 +31,7 @@ TEST_CASE("AnalyticCostModel: a CPU does bias and activation after the product")
 }
 
 TEST_CASE("AnalyticCostModel: Winograd's kernel has products and transforms of its own") {
-  Graph graph = Parse(R"(input %x: f32[1,16,8,7]
+  Graph graph = Parsed(R"(input %x: f32[1,16,8,7]
 const %w: f32[32,16,3,3] = random(1)
 %y = conv(%x, %w) {pads=[1,1,1,1]}
 output %y
@@ -104,7 +104,7 @@ TEST_CASE("AnalyticCostModel: u8 has the rate of i8 where the board gives none o
 }
 
 TEST_CASE("AnalyticCostModel: a portable kernel has a rate of its own where the board gives one") {
-  Graph graph = Parse(kQuantizedDepthwise);
+  Graph graph = Parsed(kQuantizedDepthwise);
   const OpId id = graph.tensor(graph.FindTensor("y")).producer;
   Unit unit = RoundUnit("cpu");
   unit.depthwise_fraction = 0.5;
@@ -219,7 +219,7 @@ TEST_CASE("AnalyticCostModel: what the last cache has room for comes at its rate
   Board board = Load("cortex-m55");
   board.FindSpace("flash")->bandwidth_bytes_per_second = 1e6;  // a byte takes 1 us
   unit.shared_cache_bytes = constants / 2;
-  const Graph graph = Parse(kProduct);
+  const Graph graph = Parsed(kProduct);
   time = AnalyticCostModel(board).TimeOf(graph, ProducerOf(graph, "y"), unit);
   CHECK(time.bytes == others * 3 / 4);
   CHECK(time.compute == constants / 2 * 1'000'000 + (constants / 2 + others / 4) * 1000);
@@ -256,7 +256,7 @@ output %y
 
 TEST_CASE("AnalyticCostModel: constants in flash come at its bandwidth") {
   Board board = Load("cortex-m55");
-  const Graph graph = Parse(kProduct);
+  const Graph graph = Parsed(kProduct);
   const Op& product = ProducerOf(graph, "y");
   const Unit unit = RoundUnit("cpu");
   const int64_t constants = 4 * (48 + 8);
@@ -271,7 +271,7 @@ TEST_CASE("AnalyticCostModel: constants in flash come at its bandwidth") {
 }
 
 TEST_CASE("AnalyticCostModel: constants that are staged or lie in the arena's space do not") {
-  const Graph graph = Parse(kProduct);
+  const Graph graph = Parsed(kProduct);
   for (const char* name : {"npu-3unit", "rk3588"}) {
     Board board = Load(name);
     for (MemorySpace& space : board.memory_spaces) space.bandwidth_bytes_per_second = 1;
@@ -285,7 +285,7 @@ TEST_CASE("AnalyticCostModel: constants that are staged or lie in the arena's sp
 TEST_CASE("AnalyticCostModel: a device with memory of its own keeps its constants there") {
   Board board = Load("x86-64-gpu");
   board.FindSpace("file")->bandwidth_bytes_per_second = 1;
-  const Graph graph = Parse(kProduct);
+  const Graph graph = Parsed(kProduct);
   Unit unit = RoundUnit("gpu");
   unit.kind = "gpu";
   const auto compute = [&] {
@@ -300,7 +300,7 @@ TEST_CASE("AnalyticCostModel: a device with memory of its own keeps its constant
 TEST_CASE("AnalyticCostModel: of a constant that is sliced only the part taken is read") {
   const Board board = Load("cortex-m55");
   const OpTime time = [&] {
-    const Graph graph = Parse(R"(graph g
+    const Graph graph = Parsed(R"(graph g
 const %w: f32[100] = random(1)
 input %i: i32[3]
 %y = gather(%w, %i)
@@ -342,7 +342,7 @@ output %y
 )";
 
 TEST_CASE("UnitFor: the first unit that lists the kind or lists none, and never the DMA") {
-  const Graph graph = Parse(kUnits);
+  const Graph graph = Parsed(kUnits);
   Board npu = Load("npu-3unit");
   CHECK(UnitFor(npu, ProducerOf(graph, "c"))->name == "matrix");
   CHECK(UnitFor(npu, ProducerOf(graph, "r"))->name == "vector");
@@ -352,7 +352,7 @@ TEST_CASE("UnitFor: the first unit that lists the kind or lists none, and never 
 }
 
 TEST_CASE("UnitFor: an op that has a backend runs on a unit of it") {
-  Graph graph = Parse(kUnits);
+  Graph graph = Parsed(kUnits);
   Board npu = Load("npu-3unit");
   npu.units[2].backend = "fpga";
   const OpId id = graph.tensor(graph.FindTensor("c")).producer;
@@ -379,7 +379,7 @@ output %D
 
 struct Diamond {
   Board board = Load("npu-3unit");
-  Graph graph = Parse(kDiamond);
+  Graph graph = Parsed(kDiamond);
 
   [[nodiscard]] OpTime Time(std::string_view name) const {
     const Op& op = ProducerOf(graph, name);

@@ -9,15 +9,9 @@
 
 #include "converter/cost/cost_model.hpp"
 #include "converter/ir/locations.hpp"
-#include "converter/ir/text.hpp"
+#include "tests/support/parsed_graph.hpp"
 
 namespace tenon::converter {
-
-inline Graph Parse(std::string_view text) {
-  Result<Graph> graph = ParseGraph(text);
-  REQUIRE_MESSAGE(graph.ok(), graph.error().message);
-  return std::move(*graph);
-}
 
 inline const Op& ProducerOf(const Graph& graph, std::string_view tensor) {
   const TensorId id = graph.FindTensor(tensor);
@@ -57,7 +51,7 @@ inline Unit RoundUnit(const char* kind) {
 
 inline OpTime TimeOf(std::string_view text, std::string_view tensor, const Unit& unit,
                      int threads = 1) {
-  const Graph graph = Parse(text);
+  const Graph graph = Parsed(text);
   return AnalyticCostModel(threads).TimeOf(graph, ProducerOf(graph, tensor), unit);
 }
 

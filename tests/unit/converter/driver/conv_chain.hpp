@@ -4,13 +4,15 @@
 #include <doctest/doctest.h>
 
 #include <cstddef>
+#include <cstdint>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "converter/driver/pipeline.hpp"
-#include "converter/ir/text.hpp"
 #include "tests/support/convert_and_run.hpp"
+#include "tests/support/parsed_graph.hpp"
 
 namespace tenon::converter {
 
@@ -25,10 +27,24 @@ const %w3: f32[2,16,3,3] = random(3)
 output %y
 )";
 
-inline Graph Parsed(std::string_view text) {
-  auto graph = ParseGraph(text);
-  REQUIRE(graph.ok());
-  return std::move(*graph);
+/// Memory that does not limit the graphs of these tests.
+inline constexpr int64_t kMuch = int64_t{1} << 25;
+
+inline Conversion Converted(const Graph& graph, const ConvertOptions& options) {
+  auto conversion = ConvertGraph(graph, options);
+  if (!conversion.ok()) FAIL(conversion.error().message);
+  return std::move(*conversion);
+}
+
+/// The number at the end of "--memory-limit SPACE=N" in what a refusal says.
+inline int64_t StatedLimit(const Error& error, const std::string& space) {
+  const std::string mark = "--memory-limit " + space + "=";
+  for (const std::string& detail : error.details) {
+    const size_t at = detail.find(mark);
+    if (at != std::string::npos) return std::stoll(detail.substr(at + mark.size()));
+  }
+  FAIL("no limit in the details of: " << error.message);
+  return 0;
 }
 
 /// What the portable kernels give.

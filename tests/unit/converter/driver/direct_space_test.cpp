@@ -30,14 +30,6 @@ ConvertOptions Microcontroller(int64_t sram, int64_t psram, double psram_rate = 
   return options;
 }
 
-constexpr int64_t kMuch = int64_t{1} << 25;
-
-Conversion Converted(const Graph& graph, const ConvertOptions& options) {
-  auto conversion = ConvertGraph(graph, options);
-  if (!conversion.ok()) FAIL(conversion.error().message);
-  return std::move(*conversion);
-}
-
 TEST_CASE("Direct space: a model that fits the arena's space lies there alone") {
   const Conversion conversion = Converted(Parsed(kChain), Microcontroller(kMuch, kMuch));
   CHECK(conversion.memory.beside.empty());

@@ -52,14 +52,6 @@ ConvertOptions OneCore(int64_t sram, int64_t psram = 0) {
   return options;
 }
 
-constexpr int64_t kMuch = int64_t{1} << 25;
-
-Conversion Converted(const Graph& graph, const ConvertOptions& options) {
-  auto conversion = ConvertGraph(graph, options);
-  if (!conversion.ok()) FAIL(conversion.error().message);
-  return std::move(*conversion);
-}
-
 /// Returns a limit that is refused without a memory program, though hardly.
 int64_t RefusedWithout(const Graph& graph, int64_t whole) {
   for (int64_t limit = whole; limit > 0; limit -= 1024) {
@@ -115,17 +107,6 @@ TEST_CASE("Program: forced, it is taken where splitting would be faster, or refu
   CHECK(refused.error().message.find("memory program: none") == 0);
 }
 
-/// The number at the end of "--memory-limit sram=N".
-int64_t StatedLimit(const Error& error) {
-  const std::string mark = "--memory-limit sram=";
-  for (const std::string& detail : error.details) {
-    const size_t at = detail.find(mark);
-    if (at != std::string::npos) return std::stoll(detail.substr(at + mark.size()));
-  }
-  FAIL("no limit in the details of: " << error.message);
-  return 0;
-}
-
 TEST_CASE("Program: forced, the limit that a refusal names works, and every larger one") {
   for (const char* text : {kSkip, kChain}) {
     const Graph graph = Parsed(text);
@@ -135,7 +116,7 @@ TEST_CASE("Program: forced, the limit that a refusal names works, and every larg
     options.split.force_program = true;
     const auto refused = ConvertGraph(graph, options);
     REQUIRE_FALSE(refused.ok());
-    const int64_t stated = StatedLimit(refused.error());
+    const int64_t stated = StatedLimit(refused.error(), "sram");
     const auto inputs = test::RandomInputs(graph, 1);
     for (const int64_t limit : {stated, stated + 64, stated + stated / 8, 2 * stated}) {
       CAPTURE(limit);

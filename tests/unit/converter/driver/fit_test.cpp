@@ -34,17 +34,6 @@ int64_t UnlimitedArena(const Graph& graph) {
   return conversion->memory.arena_bytes;
 }
 
-/// The number at the end of "--memory-limit ram=N".
-int64_t StatedLimit(const Error& error) {
-  const std::string mark = "--memory-limit ram=";
-  for (const std::string& detail : error.details) {
-    const size_t at = detail.find(mark);
-    if (at != std::string::npos) return std::stoll(detail.substr(at + mark.size()));
-  }
-  FAIL("no limit in the error's details");
-  return 0;
-}
-
 /// The number before "bytes of tensors and workspace are alive".
 int64_t StatedAlive(const Error& error) {
   for (const std::string& detail : error.details) {
@@ -75,7 +64,7 @@ TEST_CASE("Fit: what cannot be split enough is refused with the op and a limit t
   const auto refused = ConvertGraph(graph, Portable(1000));
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error().kind == ErrorKind::kDoesNotFit);
-  const int64_t stated = StatedLimit(refused.error());
+  const int64_t stated = StatedLimit(refused.error(), "ram");
   CHECK(stated < UnlimitedArena(graph) / 2);
   const auto fits = ConvertGraph(graph, Portable(stated));
   REQUIRE(fits.ok());
@@ -93,7 +82,7 @@ TEST_CASE("Fit: what a refusal calls alive counts an output in the place of its 
   REQUIRE_FALSE(refused.ok());
   const int64_t alive = StatedAlive(refused.error());
   CHECK(alive > 0);
-  CHECK(alive <= StatedLimit(refused.error()));
+  CHECK(alive <= StatedLimit(refused.error(), "ram"));
 }
 
 TEST_CASE("Fit: what a refusal calls alive counts bytes once that an output has taken over") {
@@ -104,7 +93,7 @@ TEST_CASE("Fit: what a refusal calls alive counts bytes once that an output has 
   REQUIRE_FALSE(refused.ok());
   const int64_t alive = StatedAlive(refused.error());
   CHECK(alive > 0);
-  CHECK(alive <= StatedLimit(refused.error()));
+  CHECK(alive <= StatedLimit(refused.error(), "ram"));
 }
 
 TEST_CASE("Fit: on microcontrollers patches are cut into tiles where whole rows need too much") {
@@ -123,10 +112,10 @@ TEST_CASE("Fit: on microcontrollers patches are cut into tiles where whole rows 
   };
   const auto refused = ConvertGraph(graph, Portable(1000));
   REQUIRE_FALSE(refused.ok());
-  const int64_t by_rows = StatedLimit(refused.error());
+  const int64_t by_rows = StatedLimit(refused.error(), "ram");
   const auto refused_tiles = on_microcontroller(1000);
   REQUIRE_FALSE(refused_tiles.ok());
-  const int64_t by_tiles = StatedLimit(refused_tiles.error());
+  const int64_t by_tiles = StatedLimit(refused_tiles.error(), "ram");
   CHECK(by_tiles < by_rows);
 
   const auto in_rows = on_microcontroller(by_rows);
@@ -148,7 +137,7 @@ TEST_CASE("Fit: a refusal without splitting says what the largest op alone needs
   options.split.allowed = false;
   const auto refused = ConvertGraph(graph, options);
   REQUIRE_FALSE(refused.ok());
-  const int64_t stated = StatedLimit(refused.error());
+  const int64_t stated = StatedLimit(refused.error(), "ram");
   const auto fits = ConvertGraph(graph, Portable(stated));
   REQUIRE(fits.ok());
   CHECK(fits->memory.largest_op_bytes <= stated);
@@ -183,7 +172,7 @@ TEST_CASE("Fit: without splitting a graph is refused below what it needs in plac
   options.split.allowed = false;
   const auto refused = ConvertGraph(graph, options);
   REQUIRE_FALSE(refused.ok());
-  const int64_t stated = StatedLimit(refused.error());
+  const int64_t stated = StatedLimit(refused.error(), "ram");
   CHECK(stated < UnlimitedArena(graph));
   options.board.FindSpace("ram")->bytes = stated;
   CHECK(ConvertGraph(graph, options).ok());
@@ -250,7 +239,7 @@ TEST_CASE("Fit: random graphs under a tight limit compute the same bits, or stat
     auto conversion = ConvertGraph(graph, options);
     if (!conversion.ok()) {
       REQUIRE(conversion.error().kind == ErrorKind::kDoesNotFit);
-      options.board.FindSpace("ram")->bytes = StatedLimit(conversion.error());
+      options.board.FindSpace("ram")->bytes = StatedLimit(conversion.error(), "ram");
       conversion = ConvertGraph(graph, options);
     }
     if (!conversion.ok()) FAIL(conversion.error().message);
@@ -333,7 +322,7 @@ TEST_CASE("Fit: what several backends cannot fit runs on the CPU alone, and the 
   both.board.FindSpace("ram")->bytes = 1;
   const auto refused = ConvertGraph(graph, both);
   REQUIRE_FALSE(refused.ok());
-  const int64_t limit = StatedLimit(refused.error());
+  const int64_t limit = StatedLimit(refused.error(), "ram");
   both.board.FindSpace("ram")->bytes = limit;
   const auto conversion = ConvertGraph(graph, both);
   REQUIRE(conversion.ok());

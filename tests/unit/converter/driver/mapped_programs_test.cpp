@@ -4,10 +4,10 @@
 
 #include <random>
 
-#include "converter/ir/text.hpp"
 #include "converter/report/decisions.hpp"
 #include "tests/support/convert_and_run.hpp"
 #include "tests/support/evaluate_graph.hpp"
+#include "tests/support/parsed_graph.hpp"
 #include "tests/support/random_graph.hpp"
 #include "tests/support/scripted_backend.hpp"
 #include "tests/support/twin_backend.hpp"
@@ -16,6 +16,7 @@ namespace tenon::test {
 namespace {
 
 using converter::Graph;
+using converter::Parsed;
 
 /// The twin board, its device being `device`.
 converter::ConvertOptions OptionsOn(const ScriptedBackend& device) {
@@ -191,12 +192,6 @@ const %w: f32[8,8,3,3] = random(1)
 %y = binary(%b, %c) "join"
 output %y as "y"
 )";
-
-Graph Parsed(std::string_view text) {
-  auto graph = converter::ParseGraph(text);
-  if (!graph.ok()) FAIL(graph.error().message);
-  return std::move(*graph);
-}
 
 TEST_CASE("Mapped programs: pins decide, and the report says which backend each op has and why") {
   const ScriptedBackend device;

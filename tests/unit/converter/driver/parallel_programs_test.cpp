@@ -7,9 +7,9 @@
 
 #include "converter/driver/pipeline.hpp"
 #include "converter/driver/refusal.hpp"
-#include "converter/ir/text.hpp"
 #include "runtime/format/plan_view.hpp"
 #include "tests/support/convert_and_run.hpp"
+#include "tests/support/parsed_graph.hpp"
 #include "tests/support/random_graph.hpp"
 #include "tests/support/twin_backend.hpp"
 
@@ -28,12 +28,6 @@ const %w3: f32[16,16,3,3] = random(3)
 %y = concat(%a, %b) {axis=1} "join"
 output %y
 )";
-
-Graph Parsed(std::string_view text) {
-  auto graph = ParseGraph(text);
-  if (!graph.ok()) FAIL(graph.error().message);
-  return std::move(*graph);
-}
 
 ConvertOptions OnTwin() {
   ConvertOptions options;

@@ -12,10 +12,10 @@
 
 #include "converter/driver/pipeline.hpp"
 #include "converter/ir/elements.hpp"
-#include "converter/ir/text.hpp"
 #include "converter/split/batch_rows.hpp"
 #include "tenon/tenon.hpp"
 #include "tests/support/convert_and_run.hpp"
+#include "tests/support/parsed_graph.hpp"
 #include "tests/support/random_graph.hpp"
 #include "tests/support/shared_folder.hpp"
 
@@ -26,6 +26,7 @@ using converter::Conversion;
 using converter::ConvertOptions;
 using converter::Graph;
 using converter::ParallelMode;
+using converter::Parsed;
 using Arrays = std::vector<std::vector<std::byte>>;
 
 constexpr ParallelMode kModes[] = {
@@ -158,12 +159,6 @@ ConvertOptions SlowThreads(int threads, bool portable = true) {
 Compared CompareGraph(const Graph& graph, ConvertOptions options) {
   return Compare(std::move(options),
                  [&](const ConvertOptions& with) { return converter::ConvertGraph(graph, with); });
-}
-
-Graph Parsed(const std::string& text) {
-  auto graph = converter::ParseGraph(text);
-  if (!graph.ok()) FAIL(graph.error().message);
-  return std::move(*graph);
 }
 
 /// Two branches of convolutions, joined; every row by itself.

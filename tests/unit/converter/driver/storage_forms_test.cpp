@@ -7,22 +7,17 @@
 #include <random>
 
 #include "converter/driver/pipeline.hpp"
-#include "converter/ir/text.hpp"
 #include "tests/support/convert_and_run.hpp"
+#include "tests/support/parsed_graph.hpp"
 
 namespace tenon::test {
 namespace {
 
+using converter::Parsed;
 using Arrays = std::vector<std::vector<std::byte>>;
 using converter::Conversion;
 using converter::ConvertOptions;
 using converter::WeightsForm;
-
-converter::Graph Parsed(const std::string& text) {
-  auto graph = converter::ParseGraph(text);
-  if (!graph.ok()) FAIL(graph.error().message);
-  return std::move(*graph);
-}
 
 Conversion Converted(const std::string& text, const ConvertOptions& options) {
   auto conversion = converter::ConvertGraph(Parsed(text), options);

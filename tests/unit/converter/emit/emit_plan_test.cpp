@@ -13,7 +13,7 @@
 namespace tenon::converter {
 namespace {
 
-constexpr const char* kText = R"(graph g
+constexpr const char* kSlicedText = R"(graph g
 input %x as "data": f32[2,3]
 const %c: f32[3] = [1, 2, 3]
 %a = binary(%x, %c) "first"
@@ -70,14 +70,14 @@ class Opened {
 };
 
 TEST_CASE("EmitPlan: the same arguments give the same bytes") {
-  CHECK(Emitted(kText) == Emitted(kText));
+  CHECK(Emitted(kSlicedText) == Emitted(kSlicedText));
   EmitOptions other = SomeOptions();
   other.options.pop_back();
-  CHECK(Emitted(kText) != Emitted(kText, other));
+  CHECK(Emitted(kSlicedText) != Emitted(kSlicedText, other));
 }
 
 TEST_CASE("EmitPlan: writes down board, options, spaces, ports and kernels") {
-  const Opened plan(Emitted(kText));
+  const Opened plan(Emitted(kSlicedText));
   CHECK(std::string(plan->board()) == "board");
   CHECK(plan->board_fingerprint() == 0x1234567890ABCDEF);
   REQUIRE(plan->option_count() == 2);
@@ -137,7 +137,7 @@ output %y
 }
 
 TEST_CASE("EmitPlan: windows share their root's storage, with offset, dims and strides") {
-  const Opened plan(Emitted(kText));
+  const Opened plan(Emitted(kSlicedText));
   const ProgramView program = plan.program();
   const TensorInfo part = program.tensor(static_cast<size_t>(program.op(2).inputs[0]));
   const TensorInfo whole = program.tensor(static_cast<size_t>(program.op(1).outputs[0]));
@@ -150,7 +150,7 @@ TEST_CASE("EmitPlan: windows share their root's storage, with offset, dims and s
 }
 
 TEST_CASE("EmitPlan: says which op works in place on what") {
-  const Opened plan(Emitted(kText));
+  const Opened plan(Emitted(kSlicedText));
   const ProgramView program = plan.program();
   CHECK(program.op(0).in_place == 0);
   CHECK(program.op(1).in_place == 0);

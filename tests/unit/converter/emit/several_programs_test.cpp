@@ -11,7 +11,7 @@
 namespace tenon::converter {
 namespace {
 
-constexpr const char* kText = R"(graph g
+constexpr const char* kProgramText = R"(graph g
 input %x as "data": f32[3]
 const %c: f32[3] = [1, 2, 3]
 %a = binary(%x, %c) "first"
@@ -19,13 +19,13 @@ const %c: f32[3] = [1, 2, 3]
 output %y as "prob"
 )";
 
-struct Placed {
+struct PlacedProgram {
   Graph graph;
   Locations locations;
   ArenaPlan arena;
 };
 
-Placed Place(std::string_view text) {
+PlacedProgram PlaceProgram(std::string_view text) {
   auto graph = ParseGraph(text);
   REQUIRE(graph.ok());
   for (const OpId id : graph->OpOrder()) UsePortableKernel(graph->MutableOp(id));
@@ -36,7 +36,7 @@ Placed Place(std::string_view text) {
   return {std::move(*graph), std::move(*locations), std::move(arena)};
 }
 
-ProgramToEmit Program(const Placed& placed, const char* name) {
+ProgramToEmit Program(const PlacedProgram& placed, const char* name) {
   ProgramToEmit program;
   program.name = name;
   program.graph = &placed.graph;
@@ -46,13 +46,13 @@ ProgramToEmit Program(const Placed& placed, const char* name) {
 }
 
 /// The bytes, aligned, and the view on them.
-struct Opened {
+struct OpenedPrograms {
   std::vector<std::max_align_t> blocks;
   PlanView plan;
 };
 
-Opened Open(const std::vector<uint8_t>& bytes) {
-  Opened opened;
+OpenedPrograms OpenPrograms(const std::vector<uint8_t>& bytes) {
+  OpenedPrograms opened;
   opened.blocks.resize(bytes.size() / sizeof(std::max_align_t) + 1);
   std::memcpy(opened.blocks.data(), bytes.data(), bytes.size());
   const auto view =
@@ -63,26 +63,26 @@ Opened Open(const std::vector<uint8_t>& bytes) {
 }
 
 TEST_CASE("EmitPlan: several programs keep their names and modes and share equal constants") {
-  const Placed first = Place(kText);
-  const Placed second = Place(kText);
+  const PlacedProgram first = PlaceProgram(kProgramText);
+  const PlacedProgram second = PlaceProgram(kProgramText);
   ProgramToEmit pipeline = Program(second, "pipeline");
   pipeline.mode = ProgramMode::kPipeline;
   const auto one = EmitPlan({Program(first, "sequential")}, EmitOptions());
   const auto two = EmitPlan({Program(first, "sequential"), pipeline}, EmitOptions());
   REQUIRE(one.ok());
   REQUIRE(two.ok());
-  const Opened opened = Open(*two);
+  const OpenedPrograms opened = OpenPrograms(*two);
   REQUIRE(opened.plan.program_count() == 2);
   CHECK(std::string(opened.plan.program(0).name()) == "sequential");
   CHECK(opened.plan.program(0).mode() == 0);
   CHECK(std::string(opened.plan.program(1).name()) == "pipeline");
   CHECK(opened.plan.program(1).mode() == 1);
   CHECK(opened.plan.kernel_count() == 2);
-  CHECK(opened.plan.section(0).bytes == Open(*one).plan.section(0).bytes);
+  CHECK(opened.plan.section(0).bytes == OpenPrograms(*one).plan.section(0).bytes);
 }
 
 TEST_CASE("EmitPlan: a channel between stages that hand nothing over is refused") {
-  const Placed placed = Place(kText);
+  const PlacedProgram placed = PlaceProgram(kProgramText);
   Schedule schedule;
   for (const OpId id : placed.arena.steps) schedule.workers.push_back({{id, {}}});
   ProgramToEmit program = Program(placed, "pipeline");

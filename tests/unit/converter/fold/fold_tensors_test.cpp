@@ -3,16 +3,10 @@
 #include <doctest/doctest.h>
 
 #include "converter/ir/elements.hpp"
-#include "converter/ir/text.hpp"
+#include "tests/support/parsed_graph.hpp"
 
 namespace tenon::converter {
 namespace {
-
-Graph Parsed(std::string_view text) {
-  auto graph = ParseGraph(text);
-  if (!graph.ok()) FAIL(graph.error().message);
-  return std::move(*graph);
-}
 
 std::vector<double> ValuesOf(const Graph& graph, std::string_view name) {
   const TensorId id = graph.FindTensor(name);

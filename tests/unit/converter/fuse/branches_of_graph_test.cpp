@@ -4,16 +4,10 @@
 #include <doctest/doctest.h>
 
 #include "converter/fuse/wide_ops.hpp"
-#include "converter/ir/text.hpp"
+#include "tests/support/parsed_graph.hpp"
 
 namespace tenon::converter {
 namespace {
-
-Graph Parse(const std::string& text) {
-  Result<Graph> graph = ParseGraph(text);
-  REQUIRE(graph.ok());
-  return std::move(*graph);
-}
 
 // GoogLeNet's inception 3a: three 1x1 convolutions of one input.
 constexpr char kThreeConvolutions[] =
@@ -31,7 +25,7 @@ constexpr char kThreeConvolutions[] =
 }  // namespace
 
 TEST_CASE("paths lead through ops that are not executed") {
-  const Graph graph = Parse(
+  const Graph graph = Parsed(
       "input %x: f32[1,8,4,4]\n"
       "%a = unary(%x) {function=relu}\n"
       "%b = unary(%x) {function=exp}\n"
@@ -48,7 +42,7 @@ TEST_CASE("paths lead through ops that are not executed") {
 }
 
 TEST_CASE("convolutions of a graph have the figures that were computed by hand") {
-  const Graph graph = Parse(kThreeConvolutions);
+  const Graph graph = Parsed(kThreeConvolutions);
   const std::vector<WideOp> ops = WideOpsOf(graph, graph.OpOrder());
   CHECK(ops[0].elements == 64 * 28 * 28);
   CHECK(ops[0].flops == 19.267584e6);
@@ -60,7 +54,7 @@ TEST_CASE("convolutions of a graph have the figures that were computed by hand")
 }
 
 TEST_CASE("ops can be merged that apply the same window to the same input") {
-  const Graph graph = Parse(kThreeConvolutions);
+  const Graph graph = Parsed(kThreeConvolutions);
   const std::vector<WideOp> ops = WideOpsOf(graph, graph.OpOrder());
   CHECK(ops[0].merge_class >= 0);
   CHECK(ops[1].merge_class == ops[0].merge_class);

@@ -10,7 +10,7 @@ TEST_CASE("RunPass: adds the pass's report under its name") {
                        context.report.changed = 3;
                        return Status();
                      }};
-  Graph graph = ParsedForTest(kText);
+  Graph graph = Parsed(kText);
   PassContext context;
   std::vector<PassReport> reports;
   REQUIRE(RunPass(pass, graph, context, reports).ok());
@@ -24,7 +24,7 @@ TEST_CASE("RunPass: a pass that breaks the graph is an error that names the pass
                        graph.MutableTensor(graph.FindTensor("y")).shape = Shape({3});
                        return Status();
                      }};
-  Graph graph = ParsedForTest(kText);
+  Graph graph = Parsed(kText);
   PassContext context;
   std::vector<PassReport> reports;
   const Status status = RunPass(pass, graph, context, reports);
@@ -34,7 +34,7 @@ TEST_CASE("RunPass: a pass that breaks the graph is an error that names the pass
 
 TEST_CASE("RunPass: the pass's own error keeps its kind") {
   const Pass pass = {"refuse", [](Graph&, PassContext&) { return Status(InputError("no")); }};
-  Graph graph = ParsedForTest(kText);
+  Graph graph = Parsed(kText);
   PassContext context;
   std::vector<PassReport> reports;
   const Status status = RunPass(pass, graph, context, reports);
@@ -45,7 +45,7 @@ TEST_CASE("RunPass: the pass's own error keeps its kind") {
 
 TEST_CASE("RunPass: an error of usage names no pass, because the user's words caused it") {
   const Pass pass = {"refuse", [](Graph&, PassContext&) { return Status(UsageError("no")); }};
-  Graph graph = ParsedForTest(kText);
+  Graph graph = Parsed(kText);
   PassContext context;
   std::vector<PassReport> reports;
   const Status status = RunPass(pass, graph, context, reports);

@@ -7,15 +7,10 @@
 
 #include "converter/ir/elements.hpp"
 #include "runtime/ops/attributes.hpp"
+#include "tests/support/parsed_graph.hpp"
 
 namespace tenon::converter {
 namespace {
-
-Graph Parsed(std::string_view text) {
-  auto graph = ParseGraph(text);
-  if (!graph.ok()) FAIL(graph.error().message);
-  return std::move(*graph);
-}
 
 std::string ErrorOf(std::string_view text) {
   const auto graph = ParseGraph(text);

@@ -12,7 +12,7 @@ namespace {
 
 /// The graph with layouts, on the portable kernels where the text names no others.
 Graph LaidOut(std::string_view text) {
-  Graph graph = ParsedForTest(text);
+  Graph graph = Parsed(text);
   for (const OpId id : graph.OpOrder()) {
     if (graph.op(id).kernel.empty()) UsePortableKernel(graph.MutableOp(id));
   }

@@ -1,17 +1,11 @@
 #include <doctest/doctest.h>
 
-#include "converter/ir/text.hpp"
 #include "converter/layout/assign_locations.hpp"
 #include "converter/layout/layouts.hpp"
+#include "tests/support/parsed_graph.hpp"
 
 namespace tenon::converter {
 namespace {
-
-Graph Parsed(std::string_view text) {
-  auto graph = ParseGraph(text);
-  if (!graph.ok()) FAIL(graph.error().message);
-  return std::move(*graph);
-}
 
 /// The kernel that stands in for the only op on a device, its tensors dense in their layouts.
 std::string StandIn(Graph& graph) {

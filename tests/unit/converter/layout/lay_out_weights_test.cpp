@@ -9,7 +9,7 @@ namespace {
 
 /// The graph with every op on the kernel `kernel`.
 Graph LaidOut(std::string_view text, const std::string& kernel) {
-  Graph graph = ParsedForTest(text);
+  Graph graph = Parsed(text);
   for (const OpId id : graph.OpOrder()) graph.MutableOp(id).kernel = kernel;
   PassContext context;
   LaidOutWeights weights;
@@ -135,7 +135,7 @@ output %a
 }
 
 TEST_CASE("LayOutWeights: weights that kernels want in two orders are there twice") {
-  Graph graph = ParsedForTest(R"(input %x: i8[1,1,3,3]
+  Graph graph = Parsed(R"(input %x: i8[1,1,3,3]
 const %w: i8[1,1,2,2] = [1, 2, 3, 4]
 %a = quantized_conv(%x, %w) {to=i32}
 %b = quantized_conv(%x, %w) {to=i32}

@@ -8,16 +8,10 @@
 #include <vector>
 
 #include "converter/board/board.hpp"
-#include "converter/ir/text.hpp"
+#include "tests/support/parsed_graph.hpp"
 
 namespace tenon::converter {
 namespace {
-
-Graph Parsed(std::string_view text) {
-  auto graph = ParseGraph(text);
-  if (!graph.ok()) FAIL(graph.error().message);
-  return std::move(*graph);
-}
 
 /// The kernel that a board's first op gets.
 std::string KernelOn(const char* board_name, std::string_view text) {

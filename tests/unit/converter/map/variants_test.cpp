@@ -55,9 +55,9 @@ class SecondOnly : public VariantChoice {
   std::string variant_;
 };
 
-class Chosen {
+class ChosenKernels {
  public:
-  explicit Chosen(const VariantChoice* variants) : board_(test::TwinBoard()) {
+  explicit ChosenKernels(const VariantChoice* variants) : board_(test::TwinBoard()) {
     KernelChoiceOptions options;
     options.board = &board_;
     options.backends = CpuAndVariedTwin(kernels_);
@@ -83,7 +83,7 @@ class Chosen {
 
 TEST_CASE("Variants: a kernel's name says the one that was chosen, and the kernel stays the same") {
   const SecondOnly second("wide");
-  const Chosen chosen(&second);
+  const ChosenKernels chosen(&second);
   CHECK(chosen.op("a").kernel == "twin.conv.portable");
   CHECK(chosen.op("b").kernel == "twin.conv.portable:wide");
   CHECK(chosen.mapping[1].kernel == "twin.conv.portable:wide");
@@ -94,7 +94,7 @@ TEST_CASE("Variants: a kernel's name says the one that was chosen, and the kerne
 TEST_CASE("Variants: one that the kernel does not have is not named in the plan") {
   for (const char* unknown : {"", "wider", "wid", "narrow:wide"}) {
     const SecondOnly second(unknown);
-    const Chosen chosen(&second);
+    const ChosenKernels chosen(&second);
     CHECK(chosen.op("b").kernel == "twin.conv.portable");
   }
 }
@@ -103,18 +103,18 @@ TEST_CASE("Variants: by place, ops that have fewer run by default") {
   const VariantAt first(0);
   const VariantAt second(1);
   const VariantAt third(2);
-  CHECK(Chosen(&first).op("a").kernel == "twin.conv.portable:narrow");
-  CHECK(Chosen(&second).op("a").kernel == "twin.conv.portable:wide");
-  CHECK(Chosen(&second).op("y").kernel == "twin.unary.portable");
-  CHECK(Chosen(&third).op("a").kernel == "twin.conv.portable");
+  CHECK(ChosenKernels(&first).op("a").kernel == "twin.conv.portable:narrow");
+  CHECK(ChosenKernels(&second).op("a").kernel == "twin.conv.portable:wide");
+  CHECK(ChosenKernels(&second).op("y").kernel == "twin.unary.portable");
+  CHECK(ChosenKernels(&third).op("a").kernel == "twin.conv.portable");
 }
 
 TEST_CASE("Variants: weights that are packed in two ways are held twice") {
   const SecondOnly second("wide");
   const VariantAt same(0);
-  CHECK(PackedBytes(Chosen(nullptr).graph) == 100);
-  CHECK(PackedBytes(Chosen(&same).graph) == 100);
-  CHECK(PackedBytes(Chosen(&second).graph) == 200);
+  CHECK(PackedBytes(ChosenKernels(nullptr).graph) == 100);
+  CHECK(PackedBytes(ChosenKernels(&same).graph) == 100);
+  CHECK(PackedBytes(ChosenKernels(&second).graph) == 200);
 }
 
 TEST_CASE("Variants: text forms of graphs keep them") {

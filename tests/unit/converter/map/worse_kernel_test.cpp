@@ -2,17 +2,11 @@
 
 #include <string>
 
-#include "converter/ir/text.hpp"
 #include "converter/map/kernel_choice.hpp"
+#include "tests/support/parsed_graph.hpp"
 
 namespace tenon::converter {
 namespace {
-
-Graph Parsed(const char* text) {
-  auto graph = ParseGraph(text);
-  if (!graph.ok()) FAIL(graph.error().message);
-  return std::move(*graph);
-}
 
 /// A convolution in f32 and the same of other operands, of which one is to take the other's place.
 constexpr const char* kForms = R"(input %x: f32[1,32,8,8]

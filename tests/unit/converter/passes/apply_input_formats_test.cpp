@@ -9,7 +9,7 @@ namespace tenon::converter {
 namespace {
 
 Graph Applied(std::string_view text, std::string_view format, bool channels_last = false) {
-  Graph graph = ParsedForTest(text);
+  Graph graph = Parsed(text);
   auto parsed = ParseInputFormat("x", format);
   if (!parsed.ok()) FAIL(parsed.error().message);
   PassContext context;
@@ -22,14 +22,14 @@ Graph Applied(std::string_view text, std::string_view format, bool channels_last
   return graph;
 }
 
-struct Folded {
+struct FoldedFormat {
   std::string text;
   PassReport report;
 };
 
-Folded Fold(std::string_view text, std::string_view format) {
+FoldedFormat Fold(std::string_view text, std::string_view format) {
   Graph graph = Applied(text, format);
-  Folded folded;
+  FoldedFormat folded;
   PassContext context;
   REQUIRE(FoldInputFormats(graph, context).ok());
   folded.report = context.report;
@@ -39,7 +39,7 @@ Folded Fold(std::string_view text, std::string_view format) {
 }
 
 std::string ErrorOf(std::string_view text, std::string_view format) {
-  Graph graph = ParsedForTest(text);
+  Graph graph = Parsed(text);
   auto parsed = ParseInputFormat("x", format);
   if (!parsed.ok()) return parsed.error().message;
   PassContext context;
@@ -64,7 +64,7 @@ TEST_CASE("Input format: words in any order, numbers separated by colons") {
 }
 
 TEST_CASE("Input format: a state's value is no input, and stays as the last run left it") {
-  Graph graph = ParsedForTest(kIdentity);
+  Graph graph = Parsed(kIdentity);
   graph.states.push_back({"x", "y", nullptr});
   PassContext context;
   context.input_formats = {{"x", DType::kF32, true, {}, {}}};
@@ -179,14 +179,14 @@ TEST_CASE("Input format: a port of bytes says what they stand for where one scal
   CHECK(port("f32,nhwc,mean=1,scale=0.25") == std::pair(0.0F, 0));
 }
 
-constexpr const char* kConv = R"(input %x: f32[1,2,3,3]
+constexpr const char* kFirstConv = R"(input %x: f32[1,2,3,3]
 const %w: f32[1,2,1,1] = [1, 2]
 %y = conv(%x, %w)
 output %y
 )";
 
 TEST_CASE("Folding: a first convolution reads bytes, its weights take the scale") {
-  const Folded folded = Fold(kConv, "u8,nhwc,mean=3:4,scale=0.5:0.25");
+  const FoldedFormat folded = Fold(kFirstConv, "u8,nhwc,mean=3:4,scale=0.5:0.25");
   CHECK(folded.text == R"(input %x.u8 as "x": u8[1,3,3,2]
 const %w.of_bytes: f32[1,2,1,1] = [0.5, 0.5]
 const %w.mean: f32[2] = [3, 4]
@@ -198,7 +198,7 @@ output %y
 }
 
 TEST_CASE("Folding: the model's own normalisation is folded with it") {
-  const Folded folded = Fold(R"(input %x: f32[1,2,3,3]
+  const FoldedFormat folded = Fold(R"(input %x: f32[1,2,3,3]
 const %m: f32[2,1,1] = [0.5, 0.25]
 const %s: f32[] = [4]
 const %w: f32[1,2,1,1] = [1, 2]
@@ -207,7 +207,7 @@ const %w: f32[1,2,1,1] = [1, 2]
 %y = conv(%b, %w)
 output %y
 )",
-                             "u8,nhwc,scale=0.0078125");
+                                   "u8,nhwc,scale=0.0078125");
   CHECK(folded.text.find("const %w.of_bytes: f32[1,2,1,1] = [0.03125, 0.0625]") !=
         std::string::npos);
   CHECK(folded.text.find("const %w.mean: f32[2] = [64, 32]") != std::string::npos);
@@ -215,18 +215,18 @@ output %y
 }
 
 TEST_CASE("Folding: groups take the scales of their own input channels") {
-  const Folded folded = Fold(R"(input %x: f32[1,4,3,3]
+  const FoldedFormat folded = Fold(R"(input %x: f32[1,4,3,3]
 const %w: f32[4,2,1,1] = [1, 1, 1, 1, 1, 1, 1, 1]
 %y = conv(%x, %w) {group=2}
 output %y
 )",
-                             "u8,nhwc,scale=1:2:3:4");
+                                   "u8,nhwc,scale=1:2:3:4");
   CHECK(folded.text.find("const %w.of_bytes: f32[4,2,1,1] = [1, 2, 1, 2, 3, 4, 3, 4]") !=
         std::string::npos);
 }
 
 TEST_CASE("Folding: bytes that are dequantized with a zero point for each channel fold too") {
-  Graph graph = ParsedForTest(R"(input %x: u8[1,2,3,3]
+  Graph graph = Parsed(R"(input %x: u8[1,2,3,3]
 const %s: f32[2] = [0.5, 0.25]
 const %z: u8[2] = [3, 4]
 const %w: f32[1,2,1,1] = [1, 2]
@@ -245,7 +245,7 @@ output %y
 }
 
 TEST_CASE("Folding: scales along another dimension than channels keep the conversion") {
-  Graph graph = ParsedForTest(R"(input %x: u8[1,2,2,3]
+  Graph graph = Parsed(R"(input %x: u8[1,2,2,3]
 const %s: f32[2] = [0.5, 0.25]
 const %w: f32[1,2,1,1] = [1, 2]
 %r = dequantize(%x, %s) {axis=2}
@@ -258,19 +258,19 @@ output %y
 }
 
 TEST_CASE("Folding: other readers, and values that are no straight line, keep the conversion") {
-  const Folded folded = Fold(R"(input %x: f32[1,2,3,3]
+  const FoldedFormat folded = Fold(R"(input %x: f32[1,2,3,3]
 const %w: f32[1,2,1,1] = [1, 2]
 %a = unary(%x) {function=relu}
 %y = conv(%a, %w)
 output %y
 )",
-                             "u8,nhwc,mean=3");
+                                   "u8,nhwc,mean=3");
   CHECK(folded.report.changed == 0);
   CHECK(folded.text.find("cast") != std::string::npos);
 }
 
 TEST_CASE("Folding: a kernel that would be worse is reason enough to leave the convolution") {
-  Graph graph = Applied(kConv, "u8,nhwc,mean=3");
+  Graph graph = Applied(kFirstConv, "u8,nhwc,mean=3");
   const std::string before = PrintedForTest(graph);
   PassContext context;
   context.why_worse_kernel = [](const Graph&, const Op&, const Op& after) {
@@ -297,7 +297,7 @@ output %y
 }
 
 TEST_CASE("Folding: a quantized convolution takes the bytes where they are its own input") {
-  const Folded folded = Fold(QuantizedModel(-28), "u8,nhwc,mean=100,scale=0.5");
+  const FoldedFormat folded = Fold(QuantizedModel(-28), "u8,nhwc,mean=100,scale=0.5");
   CHECK(folded.text == R"(input %x.u8 as "x": u8[1,3,3,2]
 const %w: i8[1,2,1,1] = [1, 2]
 const %m: f32[1] = [0.125]
@@ -314,7 +314,7 @@ TEST_CASE("Folding: bytes that are not the quantized input are looked up") {
   for (const char* format : {"u8,nhwc,mean=100,scale=0.25", "u8,nhwc,mean=99.5,scale=0.4",
                              "u8,nhwc,mean=90,scale=0.5"}) {
     CAPTURE(format);
-    const Folded folded = Fold(QuantizedModel(-28), format);
+    const FoldedFormat folded = Fold(QuantizedModel(-28), format);
     CHECK(folded.text.find("%q.looked_up: i8[1,2,3,3] = lookup(%x.u8.turned, %q.table)") !=
           std::string::npos);
     CHECK(folded.text.find("cast") == std::string::npos);
@@ -325,7 +325,7 @@ TEST_CASE("Folding: bytes that are not the quantized input are looked up") {
 }
 
 TEST_CASE("Folding: channels that need several lookups keep the float way") {
-  const Folded folded = Fold(QuantizedModel(-28), "u8,nhwc,mean=100:90,scale=0.5");
+  const FoldedFormat folded = Fold(QuantizedModel(-28), "u8,nhwc,mean=100:90,scale=0.5");
   CHECK(folded.report.changed == 0);
   REQUIRE(folded.report.declined.size() == 2);
   CHECK(folded.report.declined[0].reason == "a byte is not the quantized value");
@@ -336,7 +336,7 @@ TEST_CASE("Folding: a model's own lookup from bytes to its input disappears too"
   std::string table;
   for (int byte = 0; byte < 256; ++byte)
     table += fmt::format("{}{}", byte > 0 ? ", " : "", byte - 128);
-  Graph graph = ParsedForTest(fmt::format(R"(input %x: u8[1,3,3,2]
+  Graph graph = Parsed(fmt::format(R"(input %x: u8[1,3,3,2]
 const %t: i8[256] = [{}]
 const %w: i8[1,2,1,1] = [1, 2]
 const %m: f32[1] = [0.125]
@@ -346,7 +346,7 @@ const %z: i8[1] = [-28]
 %y = quantized_conv(%n, %w, _, %m, _, %z) {{to=i8}}
 output %y
 )",
-                                          table));
+                                   table));
   PassContext context;
   REQUIRE(FoldInputFormats(graph, context).ok());
   REQUIRE(Verify(graph).ok());
@@ -361,7 +361,7 @@ output %y
 }
 
 TEST_CASE("Byte values: the range and scale of an input are known exactly") {
-  const Graph graph = Applied(kConv, "u8,nhwc,mean=3:4,scale=0.5:0.25");
+  const Graph graph = Applied(kFirstConv, "u8,nhwc,mean=3:4,scale=0.5:0.25");
   const auto made = FindByteValues(graph, graph.op(graph.OpOrder().back()).inputs[0]);
   REQUIRE(made.has_value());
   CHECK(made->values.size() == 2);
@@ -373,7 +373,7 @@ TEST_CASE("Byte values: the range and scale of an input are known exactly") {
 }
 
 TEST_CASE("Input format: an input of a quantized model is quantized again, and folds away") {
-  Graph graph = ParsedForTest(R"(input %x: i8[1,3,3,2]
+  Graph graph = Parsed(R"(input %x: i8[1,3,3,2]
 const %w: i8[1,2,1,1] = [1, 2]
 const %m: f32[1] = [0.125]
 const %z: i8[1] = [-28]

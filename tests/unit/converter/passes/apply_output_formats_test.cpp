@@ -14,7 +14,7 @@ output %flat
 
 /// Returns the graph, or what is wrong.
 std::string Formatted(const std::vector<OutputFormat>& formats, bool channels_last = false) {
-  Graph graph = ParsedForTest(kImage);
+  Graph graph = Parsed(kImage);
   const Status status = ApplyOutputFormats(graph, formats, channels_last);
   if (!status.ok()) return status.error().message;
   if (Status valid = Verify(graph); !valid.ok()) FAIL(valid.error().message);
@@ -22,7 +22,7 @@ std::string Formatted(const std::vector<OutputFormat>& formats, bool channels_la
 }
 
 TEST_CASE("Output format: images leave with channels last, under the port's own name") {
-  Graph graph = ParsedForTest(kImage);
+  Graph graph = Parsed(kImage);
   REQUIRE(ApplyOutputFormats(graph, {{"y", true}}, /*images_channels_last=*/false).ok());
   CHECK(graph.outputs()[0].name == "y");
   const Tensor& turned = graph.tensor(graph.outputs()[0].tensor);
@@ -33,18 +33,18 @@ TEST_CASE("Output format: images leave with channels last, under the port's own 
 }
 
 TEST_CASE("Output format: a model with channels last turns them first") {
-  Graph graph = ParsedForTest(kImage);
+  Graph graph = Parsed(kImage);
   REQUIRE(ApplyOutputFormats(graph, {{"y", false}}, /*images_channels_last=*/true).ok());
   CHECK(graph.tensor(graph.outputs()[0].tensor).shape == Shape({1, 5, 3, 4}));
 }
 
 TEST_CASE("Output format: the model's own layout changes nothing") {
-  CHECK(Formatted({{"y", false}}) == PrintedForTest(ParsedForTest(kImage)));
-  CHECK(Formatted({{"y", true}}, true) == PrintedForTest(ParsedForTest(kImage)));
+  CHECK(Formatted({{"y", false}}) == PrintedForTest(Parsed(kImage)));
+  CHECK(Formatted({{"y", true}}, true) == PrintedForTest(Parsed(kImage)));
 }
 
 TEST_CASE("Output format: a state's value is no output, and stays as the next run reads it") {
-  Graph graph = ParsedForTest(R"(input %x: f32[1,4,4,4]
+  Graph graph = Parsed(R"(input %x: f32[1,4,4,4]
 %y = unary(%x) {function=neg}
 output %y
 )");

@@ -4,10 +4,10 @@
 namespace tenon::converter {
 namespace {
 
-const Pass kPass = {"compute-in-f32", ComputeInF32};
+const Pass kComputeInF32 = {"compute-in-f32", ComputeInF32};
 
 TEST_CASE("ComputeInF32: ports keep f16, everything between them is f32") {
-  CHECK(RunOn(kPass, R"(input %x: f16[1,2,3,3]
+  CHECK(RunOn(kComputeInF32, R"(input %x: f16[1,2,3,3]
 const %w: f16[2,2,1,1] = [0.5, 1, 2, -1]
 %a = conv(%x, %w)
 %y = unary(%a) {function=relu}
@@ -24,7 +24,7 @@ output %y.f16 as "prob"
 }
 
 TEST_CASE("ComputeInF32: casts of the model's own keep f32, and other dtypes stay") {
-  CHECK(RunOn(kPass, R"(input %x: f32[2]
+  CHECK(RunOn(kComputeInF32, R"(input %x: f32[2]
 input %i: i32[2]
 %h = cast(%x) {to=f16}
 %n = unary(%h) {function=neg}
@@ -51,14 +51,14 @@ TEST_CASE("ComputeInF32: casts that only round to f16 stay") {
 %y: f32[2,2] = cast(%m)
 output %y
 )";
-  const PassResult result = RunOn(kPass, text);
+  const PassResult result = RunOn(kComputeInF32, text);
   CHECK(result.text == text);
   CHECK(result.report.changed == 0);
 }
 
 TEST_CASE("ComputeInF32: the graph remembers that weights were f16") {
   const auto weights_of = [](const char* text) {
-    Graph graph = ParsedForTest(text);
+    Graph graph = Parsed(text);
     PassContext context;
     REQUIRE(ComputeInF32(graph, context).ok());
     return graph.weights;

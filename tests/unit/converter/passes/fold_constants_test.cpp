@@ -2,17 +2,11 @@
 
 #include "converter/fold/fold_tensors.hpp"
 #include "converter/ir/elements.hpp"
-#include "converter/ir/text.hpp"
 #include "converter/passes/passes.hpp"
+#include "tests/support/parsed_graph.hpp"
 
 namespace tenon::converter {
 namespace {
-
-Graph Parsed(std::string_view text) {
-  auto graph = ParseGraph(text);
-  if (!graph.ok()) FAIL(graph.error().message);
-  return std::move(*graph);
-}
 
 std::vector<double> ValuesOf(const Graph& graph, std::string_view name) {
   const TensorId id = graph.FindTensor(name);

@@ -81,12 +81,11 @@ TEST_CASE("FoldLookups: values are quantized to the dtype that is wanted") {
 }
 
 TEST_CASE("FoldLookups: two tables become one") {
-  Graph graph =
-      ParsedForTest("input %x: i8[4]\n" + Table("half", "u8", [](int i) { return i / 2; }) +
-                    Table("from_end", "i8", [](int i) { return 127 - i; }) +
-                    "%a = lookup(%x, %half)\n"
-                    "%y = lookup(%a, %from_end)\n"
-                    "output %y\n");
+  Graph graph = Parsed("input %x: i8[4]\n" + Table("half", "u8", [](int i) { return i / 2; }) +
+                       Table("from_end", "i8", [](int i) { return 127 - i; }) +
+                       "%a = lookup(%x, %half)\n"
+                       "%y = lookup(%a, %from_end)\n"
+                       "output %y\n");
   PassContext context;
   REQUIRE(FoldLookups(graph, context).ok());
   CHECK(context.report.changed == 1);
@@ -101,7 +100,7 @@ TEST_CASE("FoldLookups: two tables become one") {
 
 /// Runs the pass with kernels for constants.
 Graph Folded(const std::string& text, int changed) {
-  Graph graph = ParsedForTest(text);
+  Graph graph = Parsed(text);
   PassContext context;
   context.fold = FoldTensors;
   REQUIRE(FoldLookups(graph, context).ok());
@@ -111,7 +110,7 @@ Graph Folded(const std::string& text, int changed) {
 }
 
 /// The product is divided by 128 in two steps, rounding each time.
-constexpr const char* kProduct =
+constexpr const char* kFixedPointProduct =
     "{function=mul, output_multiplier=1073741824, output_shift=-6, "
     "rounding=fixed_point}";
 
@@ -121,7 +120,7 @@ TEST_CASE("FoldLookups: a byte times a function of it is one table") {
                                  "%x = quantized_binary(%a, %b)\n"
                                  "%h = lookup(%x, %half)\n"
                                  "%y = quantized_binary(%x, %h) " +
-                                 kProduct + "\noutput %y\n",
+                                 kFixedPointProduct + "\noutput %y\n",
                              1);
   const std::vector<OpId> ops = graph.OpOrder();
   REQUIRE(ops.size() == 2);

@@ -14,10 +14,6 @@ Status FoldNone(Graph& graph, PassContext& context) {
 }
 const Pass kFold = {"fold-zero-points", FoldAll};
 
-bool Contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 /// Weights whose outputs' sums are 6 and 15; `op`: the rest of the convolution's text.
 std::string Conv(const std::string& op) {
   return "input %x: i8[1,3,2,2]\n"

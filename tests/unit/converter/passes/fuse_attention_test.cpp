@@ -8,16 +8,16 @@ namespace tenon::converter {
 namespace {
 
 /// As where a fast kernel runs attention on queries of up to 8 elements.
-Status FuseWithKernel(Graph& graph, PassContext& context) {
+Status FuseAttentionWithKernel(Graph& graph, PassContext& context) {
   context.has_fast_kernel = [](const Graph& asked, const Op& op) {
     return op.kind == OpKind::kAttention && asked.tensor(op.inputs[0]).shape[2] <= 8;
   };
   return FuseAttention(graph, context);
 }
 
-const Pass kFuseAttention = {"fuse-attention", FuseWithKernel};
+const Pass kFuseAttention = {"fuse-attention", FuseAttentionWithKernel};
 
-const std::string kInputs =
+const std::string kAttentionInputs =
     "graph g\n"
     "input %q: f32[2,40,4]\n"
     "input %k: f32[2,4,7]\n"
@@ -30,45 +30,41 @@ const std::string kEnd =
     "%y = matmul(%p, %v)\n"
     "output %y\n";
 
-bool Has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 TEST_CASE("FuseAttention: a quotient, a mask, a softmax between two products become one op") {
-  const std::string text = RunOn(kFuseAttention, kInputs +
+  const std::string text = RunOn(kFuseAttention, kAttentionInputs +
                                                      "%s = matmul(%q, %k)\n"
                                                      "%d = binary(%s, %root) {function=div}\n"
                                                      "%l = binary(%m, %d)\n" +
                                                      kEnd)
                                .text;
-  CHECK(Has(text, "%y: f32[2,40,3] = attention(%q, %k, %v, %m) {scale=0.5, transpose_k=1}"));
-  CHECK_FALSE(Has(text, "softmax("));
-  CHECK_FALSE(Has(text, "matmul("));
+  CHECK(Contains(text, "%y: f32[2,40,3] = attention(%q, %k, %v, %m) {scale=0.5, transpose_k=1}"));
+  CHECK_FALSE(Contains(text, "softmax("));
+  CHECK_FALSE(Contains(text, "matmul("));
 }
 
 TEST_CASE("FuseAttention: scores as they are, and those times a number") {
-  CHECK(Has(RunOn(kFuseAttention, kInputs + "%l = matmul(%q, %k)\n" + kEnd).text,
-            "%y: f32[2,40,3] = attention(%q, %k, %v) {transpose_k=1}"));
-  CHECK(Has(RunOn(kFuseAttention, kInputs +
-                                      "%s = matmul(%q, %k)\n"
-                                      "%l = binary(%half, %s) {function=mul}\n" +
-                                      kEnd)
-                .text,
-            "%y: f32[2,40,3] = attention(%q, %k, %v) {scale=0.5, transpose_k=1}"));
+  CHECK(Contains(RunOn(kFuseAttention, kAttentionInputs + "%l = matmul(%q, %k)\n" + kEnd).text,
+                 "%y: f32[2,40,3] = attention(%q, %k, %v) {transpose_k=1}"));
+  CHECK(Contains(RunOn(kFuseAttention, kAttentionInputs +
+                                           "%s = matmul(%q, %k)\n"
+                                           "%l = binary(%half, %s) {function=mul}\n" +
+                                           kEnd)
+                     .text,
+                 "%y: f32[2,40,3] = attention(%q, %k, %v) {scale=0.5, transpose_k=1}"));
 }
 
 TEST_CASE("FuseAttention: keys that the product transposes are taken as they are") {
-  CHECK(Has(RunOn(kFuseAttention, kInputs +
-                                      "input %t: f32[2,7,4]\n"
-                                      "%l = matmul(%q, %t) {transpose_b=1}\n" +
-                                      kEnd)
-                .text,
-            "%y: f32[2,40,3] = attention(%q, %t, %v)\n"));
+  CHECK(Contains(RunOn(kFuseAttention, kAttentionInputs +
+                                           "input %t: f32[2,7,4]\n"
+                                           "%l = matmul(%q, %t) {transpose_b=1}\n" +
+                                           kEnd)
+                     .text,
+                 "%y: f32[2,40,3] = attention(%q, %t, %v)\n"));
 }
 
 TEST_CASE("FuseAttention: scores that others read, other axes and logarithms are left") {
   const auto is_left = [](const std::string& middle, const std::string& end) {
-    return !Has(RunOn(kFuseAttention, kInputs + middle + end).text, "attention(");
+    return !Contains(RunOn(kFuseAttention, kAttentionInputs + middle + end).text, "attention(");
   };
   const std::string scores = "%l = matmul(%q, %k)\n";
   CHECK(is_left(scores, kEnd + "output %l\n"));
@@ -80,9 +76,10 @@ TEST_CASE("FuseAttention: scores that others read, other axes and logarithms are
 }
 
 TEST_CASE("FuseAttention: scores that are their own mask, and weights that are values, are left") {
-  CHECK_FALSE(
-      Has(RunOn(kFuseAttention, kInputs + "%s = matmul(%q, %k)\n%l = binary(%s, %s)\n" + kEnd).text,
-          "attention("));
+  CHECK_FALSE(Contains(
+      RunOn(kFuseAttention, kAttentionInputs + "%s = matmul(%q, %k)\n%l = binary(%s, %s)\n" + kEnd)
+          .text,
+      "attention("));
   const std::string text =
       "graph g\n"
       "input %q: f32[40,4]\n"
@@ -91,7 +88,7 @@ TEST_CASE("FuseAttention: scores that are their own mask, and weights that are v
       "%p = softmax(%l) {axis=1}\n"
       "%y = matmul(%p, %p)\n"
       "output %y\n";
-  CHECK_FALSE(Has(RunOn(kFuseAttention, text).text, "attention("));
+  CHECK_FALSE(Contains(RunOn(kFuseAttention, text).text, "attention("));
 }
 
 TEST_CASE("FuseAttention: a number of more dimensions than the scores is left") {
@@ -106,18 +103,18 @@ TEST_CASE("FuseAttention: a number of more dimensions than the scores is left") 
       "%p = softmax(%l) {axis=3}\n"
       "%y = matmul(%p, %v)\n"
       "output %y\n";
-  CHECK_FALSE(Has(RunOn(kFuseAttention, text).text, "attention("));
+  CHECK_FALSE(Contains(RunOn(kFuseAttention, text).text, "attention("));
 }
 
 TEST_CASE("FuseAttention: a scale that is not finite is left") {
   const auto is_left = [](const std::string& number, const std::string& function) {
-    return !Has(RunOn(kFuseAttention, kInputs + "const %n: f32[] = [" + number +
-                                          "]\n"
-                                          "%s = matmul(%q, %k)\n"
-                                          "%l = binary(%s, %n) {function=" +
-                                          function + "}\n" + kEnd)
-                    .text,
-                "attention(");
+    return !Contains(RunOn(kFuseAttention, kAttentionInputs + "const %n: f32[] = [" + number +
+                                               "]\n"
+                                               "%s = matmul(%q, %k)\n"
+                                               "%l = binary(%s, %n) {function=" +
+                                               function + "}\n" + kEnd)
+                         .text,
+                     "attention(");
   };
   CHECK(is_left("inf", "mul"));
   CHECK(is_left("0", "div"));
@@ -130,9 +127,10 @@ TEST_CASE("FuseAttention: where one of its ops would change its backend, all are
                        context.why_worse_kernel = [](const Graph&, const Op& before, const Op&) {
                          return std::string(before.name == "l" ? "it would leave its device" : "");
                        };
-                       return FuseWithKernel(graph, context);
+                       return FuseAttentionWithKernel(graph, context);
                      }};
-  CheckDeclined(pass, kInputs + "%l = matmul(%q, %k)\n" + kEnd, "y", "it would leave its device");
+  CheckDeclined(pass, kAttentionInputs + "%l = matmul(%q, %k)\n" + kEnd, "y",
+                "it would leave its device");
 }
 
 TEST_CASE("FuseAttention: matrices that reshapes count in another way, as LiteRT Torch writes it") {
@@ -157,12 +155,12 @@ TEST_CASE("FuseAttention: matrices that reshapes count in another way, as LiteRT
   const std::string attention = "attention(%q, %k, %v, %m) {scale=0.5, transpose_k=1}";
   const std::string text =
       RunOn(kFuseAttention, ops + "%y = reshape(%y6) {dims=[2,3,4,8]}\noutput %y\n").text;
-  CHECK(Has(text, "%y: f32[2,3,4,8] = " + attention));
-  CHECK_FALSE(Has(text, "reshape("));
+  CHECK(Contains(text, "%y: f32[2,3,4,8] = " + attention));
+  CHECK_FALSE(Contains(text, "reshape("));
   // Another reader gets what the product made.
   const std::string flat = RunOn(kFuseAttention, ops + "output %y6\n").text;
-  CHECK(Has(flat, "f32[2,3,4,8] = " + attention));
-  CHECK(Has(flat, "%y6: f32[6,4,8] = reshape("));
+  CHECK(Contains(flat, "f32[2,3,4,8] = " + attention));
+  CHECK(Contains(flat, "%y6: f32[6,4,8] = reshape("));
 }
 
 TEST_CASE("FuseAttention: a softmax of more dimensions than the products have, without a mask") {
@@ -178,8 +176,8 @@ TEST_CASE("FuseAttention: a softmax of more dimensions than the products have, w
                                  "%y = matmul(%p, %v)\n"
                                  "output %y\n")
                                .text;
-  CHECK(Has(text, "%y: f32[2,4,8] = attention(%q, %k, %v) {transpose_k=1}"));
-  CHECK_FALSE(Has(text, "reshape("));
+  CHECK(Contains(text, "%y: f32[2,4,8] = attention(%q, %k, %v) {transpose_k=1}"));
+  CHECK_FALSE(Contains(text, "reshape("));
 }
 
 TEST_CASE("FuseAttention: products that count their matrices differently are made alike") {
@@ -194,30 +192,30 @@ TEST_CASE("FuseAttention: products that count their matrices differently are mad
                                  "%y = matmul(%p, %v)\n"
                                  "output %y\n")
                                .text;
-  CHECK(Has(text, "%q.batches: f32[2,3,4,5] = reshape(%q)"));
-  CHECK(Has(text, "%k.batches: f32[2,3,5,7] = reshape(%k)"));
-  CHECK(Has(text, "%y: f32[2,3,4,8] = attention(%q.batches, %k.batches, %v) {transpose_k=1}"));
+  CHECK(Contains(text, "%q.batches: f32[2,3,4,5] = reshape(%q)"));
+  CHECK(Contains(text, "%k.batches: f32[2,3,5,7] = reshape(%k)"));
+  CHECK(Contains(text, "%y: f32[2,3,4,8] = attention(%q.batches, %k.batches, %v) {transpose_k=1}"));
 }
 
 TEST_CASE("FuseAttention: reshapes that cut rows in another way are left") {
   const auto is_left = [](const std::string& scores, const std::string& weights) {
-    return !Has(RunOn(kFuseAttention,
-                      "graph g\n"
-                      "input %q: f32[2,4,5]\n"
-                      "input %k: f32[2,5,8]\n"
-                      "input %v: f32[2,8,3]\n"
-                      "%s = matmul(%q, %k)\n"
-                      "%l = reshape(%s) {dims=" +
-                          scores +
-                          "}\n"
-                          "%w = softmax(%l) {axis=2}\n"
-                          "%p = reshape(%w) {dims=" +
-                          weights +
-                          "}\n"
-                          "%y = matmul(%p, %v)\n"
-                          "output %y\n")
-                    .text,
-                "attention(");
+    return !Contains(RunOn(kFuseAttention,
+                           "graph g\n"
+                           "input %q: f32[2,4,5]\n"
+                           "input %k: f32[2,5,8]\n"
+                           "input %v: f32[2,8,3]\n"
+                           "%s = matmul(%q, %k)\n"
+                           "%l = reshape(%s) {dims=" +
+                               scores +
+                               "}\n"
+                               "%w = softmax(%l) {axis=2}\n"
+                               "%p = reshape(%w) {dims=" +
+                               weights +
+                               "}\n"
+                               "%y = matmul(%p, %v)\n"
+                               "output %y\n")
+                         .text,
+                     "attention(");
   };
   CHECK_FALSE(is_left("[2,4,8]", "[2,4,8]"));
   CHECK(is_left("[2,8,4]", "[2,4,8]"));

@@ -30,7 +30,7 @@ constexpr const char* kFusedRange =
     "%s = select(%flat, %one, %step)\n"
     "%negated = binary(%least, %s) {function=div, activation=neg}\n"
     "%clipped = unary(%negated) {function=clip, a=0, b=255}\n";
-constexpr const char* kProduct =
+constexpr const char* kDynamicProduct =
     "%rounded = unary(%clipped) {function=round}\n"
     "%z = cast(%rounded) {to=u8}\n"
     "%sv = reshape(%s) {dims=[1]}\n"
@@ -53,7 +53,7 @@ std::string Model(const std::string& range, const std::string& end,
          "const %ws: f32[] = [0.5]\n"
          "const %c: f32[2] = [7, 8]\n"
          "const %sums: i32[2] = " +
-         sums + "\n" + range + kProduct + end;
+         sums + "\n" + range + kDynamicProduct + end;
 }
 
 constexpr const char* kSum =
@@ -130,7 +130,7 @@ TEST_CASE("FuseDynamicProducts: other sums, ranges and readers leave the ops as 
 TEST_CASE("FuseDynamicProducts: without a fast kernel nothing changes") {
   const PassResult result = Run(Model(kRange, kSum), /*has_kernel=*/false);
   CHECK(result.report.changed == 0);
-  CHECK(result.text == PrintedForTest(ParsedForTest(Model(kRange, kSum))));
+  CHECK(result.text == PrintedForTest(Parsed(Model(kRange, kSum))));
   REQUIRE(result.report.declined.size() == 1);
   CHECK(result.report.declined[0].reason == "no fast kernel would run it");
 }

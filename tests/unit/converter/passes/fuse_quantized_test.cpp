@@ -11,7 +11,7 @@ const Pass kFuseQuantized{"fuse-quantized", [](Graph& graph, PassContext& contex
                           }};
 
 /// x: a quantized image of two channels and what it stands for; y's scale.
-const std::string kHead =
+const std::string kQuantizedHead =
     "input %x: i8[1,2,2,2]\n"
     "const %xs: f32[1] = [0.5]\n"
     "const %xz: i8[1] = [3]\n"
@@ -27,11 +27,7 @@ const std::string kFactors =
     "const %c.multiplier: f32[2] = [0.25, 4]\n"
     "const %c.x_zero_point: i8[1] = [3]\n";
 
-std::string Fused(const std::string& text) { return RunOn(kFuseQuantized, text).text; }
-
-bool Contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+std::string FusedQuantized(const std::string& text) { return RunOn(kFuseQuantized, text).text; }
 
 /// The text without its inputs, constants and outputs.
 std::string OpsOf(const std::string& text) {
@@ -45,11 +41,11 @@ std::string OpsOf(const std::string& text) {
 }
 
 TEST_CASE("FuseQuantized: a convolution takes its bias in units of its sum") {
-  const std::string text = Fused(kHead + kReal + kWeights +
-                                 "const %b: f32[2] = [0.625, -3]\n"
-                                 "%c = conv(%r, %wr, %b)\n"
-                                 "%y = quantize(%c, %ys, %yz)\n"
-                                 "output %y\n");
+  const std::string text = FusedQuantized(kQuantizedHead + kReal + kWeights +
+                                          "const %b: f32[2] = [0.625, -3]\n"
+                                          "%c = conv(%r, %wr, %b)\n"
+                                          "%y = quantize(%c, %ys, %yz)\n"
+                                          "output %y\n");
   CHECK(text ==
         "input %x: i8[1,2,2,2]\n"
         "const %w: i8[2,2,1,1] = [1, 2, 3, 4]\n"
@@ -61,18 +57,18 @@ TEST_CASE("FuseQuantized: a convolution takes its bias in units of its sum") {
 }
 
 TEST_CASE("FuseQuantized: a bias in i32 stays as it is where its units are the sum's") {
-  const std::string text = Fused(kHead + kReal + kWeights +
-                                 "const %b: i32[2] = [1000000007, -3]\n"
-                                 "const %bs: f32[2] = [0.06250001, 1]\n"
-                                 "%br = dequantize(%b, %bs)\n"
-                                 "%c = conv(%r, %wr, %br)\n"
-                                 "%y = quantize(%c, %ys, %yz)\n"
-                                 "output %y\n");
+  const std::string text = FusedQuantized(kQuantizedHead + kReal + kWeights +
+                                          "const %b: i32[2] = [1000000007, -3]\n"
+                                          "const %bs: f32[2] = [0.06250001, 1]\n"
+                                          "%br = dequantize(%b, %bs)\n"
+                                          "%c = conv(%r, %wr, %br)\n"
+                                          "%y = quantize(%c, %ys, %yz)\n"
+                                          "output %y\n");
   CHECK(Contains(text, "const %c.bias: i32[2] = [1000000007, -3]\n"));
 }
 
 TEST_CASE("FuseQuantized: channels of a convolution's input may have zero points of their own") {
-  const std::string text = Fused(
+  const std::string text = FusedQuantized(
       "input %x: u8[1,2,2,2]\n"
       "const %xs: f32[2] = [0.5, 0.5]\n"
       "const %xz: u8[2] = [3, 200]\n"
@@ -90,7 +86,7 @@ TEST_CASE("FuseQuantized: channels of a convolution's input may have zero points
 }
 
 TEST_CASE("FuseQuantized: scales that differ between a convolution's input channels stay float") {
-  const std::string text = Fused(
+  const std::string text = FusedQuantized(
       "input %x: u8[1,2,2,2]\n"
       "const %xs: f32[2] = [0.5, 0.25]\n"
       "const %xz: u8[2] = [3, 200]\n"
@@ -102,37 +98,37 @@ TEST_CASE("FuseQuantized: scales that differ between a convolution's input chann
 }
 
 TEST_CASE("FuseQuantized: a bias may be as large as its type where weights are 0") {
-  const std::string text = Fused(kHead + kReal +
-                                 "const %w: i8[2,2,1,1] = [0, 0, 3, 4]\n"
-                                 "const %ws: f32[2] = [0.125, 2]\n"
-                                 "const %b: i32[2] = [-2147483647, 2147480000]\n"
-                                 "const %bs: f32[2] = [0.0625, 1]\n"
-                                 "%wr = dequantize(%w, %ws)\n"
-                                 "%br = dequantize(%b, %bs)\n"
-                                 "%c = conv(%r, %wr, %br)\n"
-                                 "%y = quantize(%c, %ys, %yz)\n"
-                                 "output %y\n");
+  const std::string text = FusedQuantized(kQuantizedHead + kReal +
+                                          "const %w: i8[2,2,1,1] = [0, 0, 3, 4]\n"
+                                          "const %ws: f32[2] = [0.125, 2]\n"
+                                          "const %b: i32[2] = [-2147483647, 2147480000]\n"
+                                          "const %bs: f32[2] = [0.0625, 1]\n"
+                                          "%wr = dequantize(%w, %ws)\n"
+                                          "%br = dequantize(%b, %bs)\n"
+                                          "%c = conv(%r, %wr, %br)\n"
+                                          "%y = quantize(%c, %ys, %yz)\n"
+                                          "output %y\n");
   CHECK(Contains(text, "const %c.bias: i32[2] = [-2147483647, 2147480000]\n"));
 }
 
 TEST_CASE("FuseQuantized: a dead channel's bias is cut to what its sum leaves room for") {
-  const std::string text = Fused(kHead + kReal +
-                                 "const %w: i8[2,2,1,1] = [127, 127, 3, 4]\n"
-                                 "const %ws: f32[2] = [1e-15, 2]\n"
-                                 "const %b: i32[2] = [-2147483648, 7]\n"
-                                 "const %bs: f32[2] = [5e-16, 1]\n"
-                                 "%wr = dequantize(%w, %ws)\n"
-                                 "%br = dequantize(%b, %bs)\n"
-                                 "%c = conv(%r, %wr, %br)\n"
-                                 "%y = quantize(%c, %ys, %yz)\n"
-                                 "output %y\n");
+  const std::string text = FusedQuantized(kQuantizedHead + kReal +
+                                          "const %w: i8[2,2,1,1] = [127, 127, 3, 4]\n"
+                                          "const %ws: f32[2] = [1e-15, 2]\n"
+                                          "const %b: i32[2] = [-2147483648, 7]\n"
+                                          "const %bs: f32[2] = [5e-16, 1]\n"
+                                          "%wr = dequantize(%w, %ws)\n"
+                                          "%br = dequantize(%b, %bs)\n"
+                                          "%c = conv(%r, %wr, %br)\n"
+                                          "%y = quantize(%c, %ys, %yz)\n"
+                                          "output %y\n");
   // x is from 131 below its zero point to 124 above it: 254 * 131 may be added.
   CHECK(Contains(text, "const %c.bias: i32[2] = [-2147450373, 7]\n"));
 }
 
 TEST_CASE("FuseQuantized: relu and clip become bounds of the output, wherever they stand") {
   const auto bounds = [&](const std::string& ops) {
-    return OpsOf(Fused(kHead + kReal + kWeights + ops + "output %y\n"));
+    return OpsOf(FusedQuantized(kQuantizedHead + kReal + kWeights + ops + "output %y\n"));
   };
   const std::string op =
       "%y: i8[1,2,2,2] = quantized_conv(%x, %w, _, %c.multiplier, _, %c.x_zero_point) ";
@@ -146,12 +142,12 @@ TEST_CASE("FuseQuantized: relu and clip become bounds of the output, wherever th
 }
 
 TEST_CASE("FuseQuantized: a bias added behind a product is its bias") {
-  const std::string text = Fused(kHead + kReal + kWeights +
-                                 "const %b: f32[2,1,1] = [0.625, -3]\n"
-                                 "%c = conv(%r, %wr)\n"
-                                 "%a = binary(%c, %b)\n"
-                                 "%y = quantize(%a, %ys, %yz)\n"
-                                 "output %y\n");
+  const std::string text = FusedQuantized(kQuantizedHead + kReal + kWeights +
+                                          "const %b: f32[2,1,1] = [0.625, -3]\n"
+                                          "%c = conv(%r, %wr)\n"
+                                          "%a = binary(%c, %b)\n"
+                                          "%y = quantize(%a, %ys, %yz)\n"
+                                          "output %y\n");
   CHECK(Contains(text, "const %c.bias: i32[2] = [10, -3]\n"));
   CHECK(OpsOf(text) ==
         "%y: i8[1,2,2,2] = quantized_conv(%x, %w, %c.bias, %c.multiplier, _, %c.x_zero_point) "
@@ -159,11 +155,11 @@ TEST_CASE("FuseQuantized: a bias added behind a product is its bias") {
 }
 
 TEST_CASE("FuseQuantized: a product whose result something else reads stays float behind its sum") {
-  const std::string text = Fused(kHead + kReal + kWeights +
-                                 "%c = conv(%r, %wr) {activation=relu}\n"
-                                 "%y = quantize(%c, %ys, %yz)\n"
-                                 "output %y\n"
-                                 "output %c\n");
+  const std::string text = FusedQuantized(kQuantizedHead + kReal + kWeights +
+                                          "%c = conv(%r, %wr) {activation=relu}\n"
+                                          "%y = quantize(%c, %ys, %yz)\n"
+                                          "output %y\n"
+                                          "output %c\n");
   CHECK(OpsOf(text) ==
         "%c.sum: f32[1,2,2,2] = quantized_conv(%x, %w, _, %c.multiplier, _, %c.x_zero_point) "
         "{to=f32} \"c\"\n"
@@ -172,9 +168,9 @@ TEST_CASE("FuseQuantized: a product whose result something else reads stays floa
 }
 
 TEST_CASE("FuseQuantized: a residual comes apart") {
-  const std::string text = Fused(kHead + kReal + kWeights +
-                                 "%c = conv(%r, %wr, _, %r) {activation=relu}\n"
-                                 "output %c\n");
+  const std::string text = FusedQuantized(kQuantizedHead + kReal + kWeights +
+                                          "%c = conv(%r, %wr, _, %r) {activation=relu}\n"
+                                          "output %c\n");
   CHECK(OpsOf(text) ==
         "%r: f32[1,2,2,2] = dequantize(%x, %xs, %xz)\n"
         "%c.sum: f32[1,2,2,2] = quantized_conv(%x, %w, _, %c.multiplier, _, %c.x_zero_point) "
@@ -184,13 +180,13 @@ TEST_CASE("FuseQuantized: a residual comes apart") {
 
 TEST_CASE("FuseQuantized: weights of u8 around 128 become i8, others keep their zero point") {
   const auto weights = [&](const std::string& zero_point) {
-    return Fused(kHead + kReal +
-                 "const %w: u8[2,2,1,1] = [0, 127, 128, 255]\n"
-                 "const %ws: f32[1] = [0.5]\nconst %wz: u8[1] = [" +
-                 zero_point +
-                 "]\n"
-                 "%wr = dequantize(%w, %ws, %wz)\n"
-                 "%c = conv(%r, %wr)\n%y = quantize(%c, %ys, %yz)\noutput %y\n");
+    return FusedQuantized(kQuantizedHead + kReal +
+                          "const %w: u8[2,2,1,1] = [0, 127, 128, 255]\n"
+                          "const %ws: f32[1] = [0.5]\nconst %wz: u8[1] = [" +
+                          zero_point +
+                          "]\n"
+                          "%wr = dequantize(%w, %ws, %wz)\n"
+                          "%c = conv(%r, %wr)\n%y = quantize(%c, %ys, %yz)\noutput %y\n");
   };
   const std::string symmetric = weights("128");
   CHECK(Contains(symmetric, "const %w.i8: i8[2,2,1,1] = [-128, -1, 0, 127]\n"));
@@ -203,7 +199,7 @@ TEST_CASE("FuseQuantized: weights of u8 around 128 become i8, others keep their 
 }
 
 TEST_CASE("FuseQuantized: scales of transposed weights run along their rows") {
-  const std::string text = Fused(
+  const std::string text = FusedQuantized(
       "input %x: u8[1,2]\n"
       "const %xs: f32[1] = [0.5]\n"
       "const %ys: f32[1] = [0.25]\n"
@@ -224,7 +220,7 @@ TEST_CASE("FuseQuantized: scales of transposed weights run along their rows") {
 // Scales of a real layer: 2324 * 0.008820999 is 20.500002, with the exact factor 20.5, which halves
 // to even round to another integer.
 TEST_CASE("FuseQuantized: factors are rounded after the product and after the quotient") {
-  const std::string text = Fused(
+  const std::string text = FusedQuantized(
       "input %x: u8[1,2]\n"
       "const %xs: f32[1] = [0.04392467]\n"
       "const %ys: f32[1] = [0.021204606]\n"
@@ -241,7 +237,7 @@ TEST_CASE("FuseQuantized: factors are rounded after the product and after the qu
 
 TEST_CASE("FuseQuantized: sums, averages and softmax of quantized tensors") {
   const auto fused = [&](const std::string& ops) {
-    return OpsOf(Fused(kHead + kReal + ops + "output %y\n"));
+    return OpsOf(FusedQuantized(kQuantizedHead + kReal + ops + "output %y\n"));
   };
   CHECK(fused("input %z: u8[1,2,2,2]\nconst %zs: f32[1] = [2]\n"
               "%t = dequantize(%z, %zs)\n%s = binary(%r, %t) {activation=relu}\n"
@@ -264,7 +260,7 @@ TEST_CASE("FuseQuantized: rows are normalised as bytes; scales are part of the p
       "const %g: f32[2] = [1, 2]\nconst %bi: i8[2] = [4, -8]\nconst %bs: f32[1] = [0.5]\n"
       "%b = dequantize(%bi, %bs)\n";
   const auto fused = [&](const std::string& ops) {
-    return Fused(kHead + kReal + parameters + ops + "output %y\n");
+    return FusedQuantized(kQuantizedHead + kReal + parameters + ops + "output %y\n");
   };
   const std::string text =
       fused("%n = layer_norm(%r, %g, %b) {epsilon=0.5}\n%y = quantize(%n, %ys, %yz)\n");
@@ -284,30 +280,31 @@ TEST_CASE("FuseQuantized: rows are normalised as bytes; scales are part of the p
 }
 
 TEST_CASE("FuseQuantized: functions of one tensor become one table") {
-  const std::string text = Fused(kHead + kReal +
-                                 "const %three: f32[] = [3]\n"
-                                 "%a = binary(%r, %three)\n"
-                                 "%k = unary(%a) {function=clip, a=0, b=6}\n"
-                                 "%m = binary(%k, %r) {function=mul}\n"
-                                 "%y = quantize(%m, %ys, %yz)\n"
-                                 "output %y\n");
+  const std::string text = FusedQuantized(kQuantizedHead + kReal +
+                                          "const %three: f32[] = [3]\n"
+                                          "%a = binary(%r, %three)\n"
+                                          "%k = unary(%a) {function=clip, a=0, b=6}\n"
+                                          "%m = binary(%k, %r) {function=mul}\n"
+                                          "%y = quantize(%m, %ys, %yz)\n"
+                                          "output %y\n");
   CHECK(OpsOf(text) == "%y: i8[1,2,2,2] = lookup(%x, %y.table) \"m\"\n");
 }
 
 TEST_CASE("FuseQuantized: other parameters are a table, the same ones nothing") {
-  const std::string other = Fused(kHead + kReal + "%y = quantize(%r, %ys, %yz)\noutput %y\n");
+  const std::string other =
+      FusedQuantized(kQuantizedHead + kReal + "%y = quantize(%r, %ys, %yz)\noutput %y\n");
   CHECK(OpsOf(other) == "%y: i8[1,2,2,2] = lookup(%x, %y.table)\n");
-  const std::string same = Fused(kHead + kReal +
-                                 "%q = quantize(%r, %xs, %xz)\n"
-                                 "%y = unary(%q) {function=identity}\n"
-                                 "output %y\n");
+  const std::string same = FusedQuantized(kQuantizedHead + kReal +
+                                          "%q = quantize(%r, %xs, %xz)\n"
+                                          "%y = unary(%q) {function=identity}\n"
+                                          "output %y\n");
   CHECK(OpsOf(same) == "%y: i8[1,2,2,2] = unary(%x)\n");
 }
 
 TEST_CASE("FuseQuantized: bounds, and the 128 between i8 and u8, go into the op before") {
   const std::string unsigned_y = "const %uz: u8[1] = [123]\n";
   const auto fused = [&](const std::string& ops) {
-    return OpsOf(Fused(kHead + kReal + unsigned_y + ops + "output %y\n"));
+    return OpsOf(FusedQuantized(kQuantizedHead + kReal + unsigned_y + ops + "output %y\n"));
   };
   CHECK(fused("%p = softmax(%r) {axis=1}\n%q = quantize(%p, %ys, %yz)\n"
               "%d = dequantize(%q, %ys, %yz)\n%a = unary(%d) {function=clip, a=0, b=6}\n"
@@ -315,15 +312,16 @@ TEST_CASE("FuseQuantized: bounds, and the 128 between i8 and u8, go into the op 
               "%y = quantize(%m, %ys, %uz) {to=u8}\n") ==
         "%y: u8[1,2,2,2] = quantized_softmax(%x) {axis=1, scale=0.5, output_scale=0.25, to=u8, "
         "zero_point=123, min=127, max=147} \"p\"\n");
-  CHECK(OpsOf(Fused(kHead + unsigned_y +
-                    "input %f: f32[2]\n%q = quantize(%f, %ys, %yz)\n%d = dequantize(%q, %ys, %yz)\n"
-                    "%y = quantize(%d, %ys, %uz) {to=u8}\n"
-                    "output %y\n")) == "%y: u8[2] = quantize(%f, %ys, %uz) {to=u8} \"q\"\n");
+  CHECK(OpsOf(FusedQuantized(
+            kQuantizedHead + unsigned_y +
+            "input %f: f32[2]\n%q = quantize(%f, %ys, %yz)\n%d = dequantize(%q, %ys, %yz)\n"
+            "%y = quantize(%d, %ys, %uz) {to=u8}\n"
+            "output %y\n")) == "%y: u8[2] = quantize(%f, %ys, %uz) {to=u8} \"q\"\n");
 }
 
 TEST_CASE("FuseQuantized: what moves elements works on bytes, on either side") {
   const auto fused = [&](const std::string& ops) {
-    return OpsOf(Fused(kHead + ops + "output %y\n"));
+    return OpsOf(FusedQuantized(kQuantizedHead + ops + "output %y\n"));
   };
   CHECK(fused(kReal + "%m = max_pool(%r) {kernel=[2, 2]}\n"
                       "%p = pad(%m) {value=0.5, begins=[0, 0, 1, 0], ends=[0, 0, 0, 0]}\n"
@@ -346,11 +344,11 @@ TEST_CASE("FuseQuantized: what moves elements works on bytes, on either side") {
 }
 
 TEST_CASE("FuseQuantized: a dequantized tensor with several readers is folded into each") {
-  const std::string text = Fused(kHead + kReal +
-                                 "%e = unary(%r) {function=exp}\n"
-                                 "%a = unary(%r) {function=tanh}\n"
-                                 "%y = quantize(%a, %ys, %yz)\n"
-                                 "output %y\noutput %e\n");
+  const std::string text = FusedQuantized(kQuantizedHead + kReal +
+                                          "%e = unary(%r) {function=exp}\n"
+                                          "%a = unary(%r) {function=tanh}\n"
+                                          "%y = quantize(%a, %ys, %yz)\n"
+                                          "output %y\noutput %e\n");
   CHECK(OpsOf(text) ==
         "%r: f32[1,2,2,2] = dequantize(%x, %xs, %xz)\n"
         "%e: f32[1,2,2,2] = unary(%r) {function=exp}\n"
@@ -360,7 +358,7 @@ TEST_CASE("FuseQuantized: a dequantized tensor with several readers is folded in
 TEST_CASE("FuseQuantized: leaves what it cannot do, and says why") {
   const auto refused = [&](const std::string& ops, std::string_view op, std::string_view reason) {
     CAPTURE(reason);
-    CheckDeclined(kFuseQuantized, kHead + kReal + ops + "output %y\n", op, reason);
+    CheckDeclined(kFuseQuantized, kQuantizedHead + kReal + ops + "output %y\n", op, reason);
   };
   refused("input %f: f32[1,2,2,2]\n%s = binary(%r, %f)\n%y = quantize(%s, %ys, %yz)\n", "y",
           "an operand is not dequantized from i8 or u8 with one constant scale");
@@ -394,7 +392,7 @@ TEST_CASE("FuseQuantized: float graphs are left alone") {
       "const %w: f32[1,1,1,1] = [2]\n"
       "%c: f32[1,1,2,2] = conv(%x, %w) {activation=relu}\n"
       "output %c\n";
-  CHECK(Fused(text) == text);
+  CHECK(FusedQuantized(text) == text);
 }
 
 }  // namespace

@@ -4,16 +4,16 @@
 namespace tenon::converter {
 namespace {
 
-const Pass kPass = {"isolate-outputs", IsolateOutputs};
+const Pass kIsolateOutputs = {"isolate-outputs", IsolateOutputs};
 
 TEST_CASE("IsolateOutputs: an output that an op writes stays as it is") {
   const PassResult result =
-      RunOn(kPass, "input %x: f32[2]\n%y = unary(%x) {function=relu}\noutput %y\n");
+      RunOn(kIsolateOutputs, "input %x: f32[2]\n%y = unary(%x) {function=relu}\noutput %y\n");
   CHECK(result.report.changed == 0);
 }
 
 TEST_CASE("IsolateOutputs: an output that is an input or a constant becomes a copy") {
-  const PassResult result = RunOn(kPass, R"(input %x: f32[2]
+  const PassResult result = RunOn(kIsolateOutputs, R"(input %x: f32[2]
 const %c: f32[1] = [5]
 output %x as "same"
 output %c
@@ -29,7 +29,7 @@ output %c.copy as "c"
 }
 
 TEST_CASE("IsolateOutputs: the second and third port of one tensor get copies of their own") {
-  const PassResult result = RunOn(kPass, R"(input %x: f32[2]
+  const PassResult result = RunOn(kIsolateOutputs, R"(input %x: f32[2]
 %y = unary(%x) {function=relu}
 output %y as "first"
 output %y as "second"

@@ -142,7 +142,7 @@ TEST_CASE("MergeBranches: results of one shape whose steps differ are not of one
 }
 
 TEST_CASE("MergeBranches: no batch norm joins weights that will be stored in 8 bits") {
-  Graph graph = ParsedForTest(
+  Graph graph = Parsed(
       "input %x: f32[1,1,2,2]\n"
       "const %w: f32[1,1,1,1] = [1]\n"
       "const %g: f32[1,1,1] = [2]\n"

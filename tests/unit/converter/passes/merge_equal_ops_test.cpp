@@ -12,7 +12,7 @@ std::string Merged(const std::string& ops) {
   return RunOn(kMerge, "graph g\ninput %x: f32[2,3]\n" + ops).text;
 }
 
-bool Stays(const std::string& ops) {
+bool StaysUnmerged(const std::string& ops) {
   const std::string text = "graph g\ninput %x: f32[2,3]\n" + ops;
   return RunOn(kMerge, text).report.changed == 0;
 }
@@ -48,34 +48,34 @@ TEST_CASE("MergeEqualOps: chains of equal ops merge as a whole") {
 TEST_CASE("MergeEqualOps: other operands, attributes, constants and types stay") {
   const std::string exp = "%a = unary(%x) {function=exp}\n";
   const std::string sum = "%y = binary(%a, %b)\noutput %y\n";
-  CHECK_FALSE(Stays(exp + "%b = unary(%x) {function=exp}\n" + sum));
-  CHECK(Stays(exp + "%b = unary(%x) {function=abs}\n" + sum));
-  CHECK(Stays(exp + "%b = unary(%a) {function=exp}\n" + sum));
+  CHECK_FALSE(StaysUnmerged(exp + "%b = unary(%x) {function=exp}\n" + sum));
+  CHECK(StaysUnmerged(exp + "%b = unary(%x) {function=abs}\n" + sum));
+  CHECK(StaysUnmerged(exp + "%b = unary(%a) {function=exp}\n" + sum));
   CHECK(
-      Stays("const %c: f32[1] = [3]\nconst %d: f32[1] = [4]\n"
-            "%a = binary(%x, %c)\n%b = binary(%x, %d)\n" +
-            sum));
+      StaysUnmerged("const %c: f32[1] = [3]\nconst %d: f32[1] = [4]\n"
+                    "%a = binary(%x, %c)\n%b = binary(%x, %d)\n" +
+                    sum));
   CHECK(
-      Stays("const %c: f32[1] = [3]\nconst %d: f32[1,1] = [3]\n"
-            "%a = binary(%x, %c)\n%b = binary(%x, %d)\n" +
-            sum));
+      StaysUnmerged("const %c: f32[1] = [3]\nconst %d: f32[1,1] = [3]\n"
+                    "%a = binary(%x, %c)\n%b = binary(%x, %d)\n" +
+                    sum));
 }
 
 TEST_CASE("MergeEqualOps: one tensor in two shapes, or as two types, stays two") {
   CHECK(
-      Stays("%a = reshape(%x) {dims=[3,2]}\n%b = reshape(%x) {dims=[6,1]}\n"
-            "%c = reshape(%a) {dims=[6]}\n%d = reshape(%b) {dims=[6]}\n"
-            "%y = binary(%c, %d)\noutput %y\n"));
+      StaysUnmerged("%a = reshape(%x) {dims=[3,2]}\n%b = reshape(%x) {dims=[6,1]}\n"
+                    "%c = reshape(%a) {dims=[6]}\n%d = reshape(%b) {dims=[6]}\n"
+                    "%y = binary(%c, %d)\noutput %y\n"));
   CHECK(
-      Stays("%a = cast(%x) {to=f16}\n%b = cast(%x) {to=i32}\n"
-            "%c = cast(%a) {to=f32}\n%d = cast(%b) {to=f32}\n"
-            "%y = binary(%c, %d)\noutput %y\n"));
+      StaysUnmerged("%a = cast(%x) {to=f16}\n%b = cast(%x) {to=i32}\n"
+                    "%c = cast(%a) {to=f32}\n%d = cast(%b) {to=f32}\n"
+                    "%y = binary(%c, %d)\noutput %y\n"));
 }
 
 TEST_CASE("MergeEqualOps: two outputs stay tensors of their own") {
   CHECK(
-      Stays("%a = unary(%x) {function=exp}\n%b = unary(%x) {function=exp}\n"
-            "output %a\noutput %b\n"));
+      StaysUnmerged("%a = unary(%x) {function=exp}\n%b = unary(%x) {function=exp}\n"
+                    "output %a\noutput %b\n"));
 }
 
 }  // namespace

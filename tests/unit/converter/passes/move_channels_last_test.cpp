@@ -18,14 +18,6 @@ std::string Net(const std::string& parts, const std::string& permutation,
 }
 const std::string kShuffle = Net("1,2,3,4,5", "0,2,1,3,4", "1,6,4,5");
 
-void CheckHas(const std::string& text, std::initializer_list<const char*> lines) {
-  for (const char* line : lines) {
-    CAPTURE(line);
-    CAPTURE(text);
-    CHECK(text.find(line) != std::string::npos);
-  }
-}
-
 TEST_CASE("MoveChannelsLast: groups of channels are swapped behind the pixels") {
   CheckHas(Moved(kShuffle),
            {"%y.moved1: f32[1,4,5,6] = transpose(%x) {permutation=[0,2,3,1]}",

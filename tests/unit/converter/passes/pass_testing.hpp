@@ -3,11 +3,13 @@
 
 #include <doctest/doctest.h>
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
 #include "converter/ir/pass.hpp"
 #include "converter/ir/text.hpp"
+#include "tests/support/parsed_graph.hpp"
 
 namespace tenon::converter {
 
@@ -16,15 +18,21 @@ struct PassResult {
   PassReport report;
 };
 
-inline Graph ParsedForTest(std::string_view text) {
-  auto graph = ParseGraph(text);
-  if (!graph.ok()) FAIL(graph.error().message);
-  return std::move(*graph);
-}
-
 inline std::string PrintedForTest(const Graph& graph) {
   const std::string text = PrintGraph(graph);
   return text.substr(text.find('\n') + 1);
+}
+
+inline bool Contains(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+inline void CheckHas(const std::string& text, std::initializer_list<const char*> lines) {
+  for (const char* line : lines) {
+    CAPTURE(line);
+    CAPTURE(text);
+    CHECK(Contains(text, line));
+  }
 }
 
 /// The pass where every op has a fast kernel.
@@ -37,7 +45,7 @@ inline Pass OnFastKernels(const char* name, const PassFunction& run) {
 
 /// The pass's result; also checks that a second run finds nothing more to do.
 inline PassResult RunOn(const Pass& pass, std::string_view text) {
-  Graph graph = ParsedForTest(text);
+  Graph graph = Parsed(text);
   PassContext context;
   std::vector<PassReport> reports;
   const Status status = RunPass(pass, graph, context, reports);
@@ -53,7 +61,7 @@ inline PassResult RunOn(const Pass& pass, std::string_view text) {
 /// Checks that the pass changes nothing and says so of `op`, with this reason.
 inline void CheckDeclined(const Pass& pass, std::string_view text, std::string_view op,
                           std::string_view reason) {
-  const std::string before = PrintedForTest(ParsedForTest(text));
+  const std::string before = PrintedForTest(Parsed(text));
   const PassResult result = RunOn(pass, text);
   CHECK(result.text == before);
   CHECK(result.report.changed == 0);

@@ -10,10 +10,6 @@ namespace {
 
 const Pass kRemove = {"remove-constant-channels", RemoveConstantChannels};
 
-bool Contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 /// Outputs 0, 2, 4 and 5 of the first convolution see their input; the others are 7, whatever it
 /// is.
 std::string Maker() {
@@ -145,7 +141,7 @@ TEST_CASE("Constant channels: random networks keep every bit") {
     text += "const %n: f32[1] = [0.01]\n";
     text += fmt::format(
         "%y = quantized_conv({}, %v, _, %n, _, %z) {{pads=[0,{},0,0]}}\noutput %y\n", x, pad);
-    const Graph before = ParsedForTest(text);
+    const Graph before = Parsed(text);
     Graph after = before;
     PassContext context;
     REQUIRE(RemoveConstantChannels(after, context).ok());

@@ -27,14 +27,6 @@ std::string HalfZero(int phase) {
 }
 const std::string kFull = "const %w: f32[16,16,2,1] = random(1)\n";
 
-void CheckHas(const std::string& text, std::initializer_list<const char*> lines) {
-  for (const char* line : lines) {
-    CAPTURE(line);
-    CAPTURE(text);
-    CHECK(text.find(line) != std::string::npos);
-  }
-}
-
 TEST_CASE("SplitPhases: each phase has the taps that are not zero, and the outputs that are kept") {
   const std::string text = RunOn(kSplitPhases, Net(HalfZero(0), 0, 80)).text;
   CheckHas(text, {"const %w.phase0: f32[8,16,1,1]", "const %w.phase1: f32[8,16,2,1]",

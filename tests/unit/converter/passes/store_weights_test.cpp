@@ -18,7 +18,7 @@ struct Stored {
 
 /// The graph stored in that form, constants of any size included.
 Stored StoreAs(WeightsForm form, std::string_view text, DType model = DType::kF32) {
-  Graph graph = ParsedForTest(text);
+  Graph graph = Parsed(text);
   graph.weights = model;
   PassContext context;
   context.weights_form = form;
@@ -34,14 +34,14 @@ std::string ReasonOf(const Stored& stored) {
   return stored.report.declined[0].reason;
 }
 
-constexpr const char* kConv = R"(input %x: f32[1,2,3,3]
+constexpr const char* kStoredConv = R"(input %x: f32[1,2,3,3]
 const %w: f32[2,2,1,1] = [0.1, -0.2718, 1, 0.7071]
 %y = conv(%x, %w)
 output %y
 )";
 
 TEST_CASE("StoreWeights: f16 weights take the place of the f32 ones") {
-  const Stored stored = StoreAs(WeightsForm::kF16, kConv);
+  const Stored stored = StoreAs(WeightsForm::kF16, kStoredConv);
   CHECK(stored.text == R"(input %x: f32[1,2,3,3]
 const %w.f16: f16[2,2,1,1] = [0.099975586, -0.27172852, 1, 0.70703125]
 %y: f32[1,2,3,3] = conv(%x, %w.f16)
@@ -142,7 +142,7 @@ output %y
 }
 
 TEST_CASE("StoreWeights: channels of few weights that int8 would round become f16") {
-  const Stored stored = StoreAs(WeightsForm::kInt8, kConv);
+  const Stored stored = StoreAs(WeightsForm::kInt8, kStoredConv);
   CHECK(stored.text.find("%w.f16: f16[2,2,1,1]") != std::string::npos);
 }
 
@@ -191,31 +191,32 @@ output %y
 }
 
 TEST_CASE("StoreWeights: a model that dequantizes constants of i8 has weights of i8") {
-  CHECK(HasInt8Weights(ParsedForTest(R"(input %x: f32[1,2]
+  CHECK(HasInt8Weights(Parsed(R"(input %x: f32[1,2]
 const %q: i8[2,1] = [1, 2]
 const %s: f32[1] = [0.5]
 %w = dequantize(%q, %s)
 %y = matmul(%x, %w)
 output %y
 )")));
-  CHECK_FALSE(HasInt8Weights(ParsedForTest(R"(input %q: i8[2,1]
+  CHECK_FALSE(HasInt8Weights(Parsed(R"(input %q: i8[2,1]
 const %s: f32[1] = [0.5]
 %y = dequantize(%q, %s)
 output %y
 )")));
-  CHECK_FALSE(HasInt8Weights(ParsedForTest(kConv)));
+  CHECK_FALSE(HasInt8Weights(Parsed(kStoredConv)));
 }
 
 TEST_CASE("StoreWeights: unless told, weights stay as the model has them") {
-  CHECK(StoreAs(WeightsForm::kModel, kConv).weights.stored == 0);
-  CHECK(StoreAs(WeightsForm::kF32, kConv, DType::kF16).weights.stored == 0);
-  CHECK(StoreAs(WeightsForm::kModel, kConv, DType::kF16).text.find("%w.f16") != std::string::npos);
-  CHECK(ReasonOf(StoreAs(WeightsForm::kModel, kConv, DType::kI8)) ==
+  CHECK(StoreAs(WeightsForm::kModel, kStoredConv).weights.stored == 0);
+  CHECK(StoreAs(WeightsForm::kF32, kStoredConv, DType::kF16).weights.stored == 0);
+  CHECK(StoreAs(WeightsForm::kModel, kStoredConv, DType::kF16).text.find("%w.f16") !=
+        std::string::npos);
+  CHECK(ReasonOf(StoreAs(WeightsForm::kModel, kStoredConv, DType::kI8)) ==
         "its weights are no whole multiples of a scale");
 }
 
 TEST_CASE("StoreWeights: small constants, and ops that would run worse, stay as they are") {
-  Graph graph = ParsedForTest(kConv);
+  Graph graph = Parsed(kStoredConv);
   PassContext context;
   context.weights_form = WeightsForm::kF16;
   REQUIRE(StoreWeights(graph, context).ok());
@@ -229,7 +230,7 @@ TEST_CASE("StoreWeights: small constants, and ops that would run worse, stay as 
   REQUIRE(context.report.declined.size() == 2);
   CHECK(context.report.declined[0].reason == "its weights are small");
   CHECK(context.report.declined[1].reason == "no kernel likes it");
-  CHECK(PrintedForTest(graph) == PrintedForTest(ParsedForTest(kConv)));
+  CHECK(PrintedForTest(graph) == PrintedForTest(Parsed(kStoredConv)));
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ std::string Summed(const std::string& ops) {
   return RunOn(kSumSquares, "graph g\ninput %x: f32[2,3]\n" + ops).text;
 }
 
-bool Stays(const std::string& ops) {
+bool StaysUnsummed(const std::string& ops) {
   return Summed(ops).find("function=sum_square") == std::string::npos;
 }
 
@@ -42,13 +42,13 @@ TEST_CASE("SumSquares: the sum of x to the power of 2 is one op, x may have othe
 TEST_CASE("SumSquares: squares that are read twice, other functions and other powers stay") {
   const std::string sum = "%y = reduce(%s) {function=sum, axes_mask=2}\noutput %y\n";
   const std::string square = "%s = binary(%x, %x) {function=mul}\n";
-  CHECK_FALSE(Stays(square + sum));
-  CHECK(Stays(square + sum + "output %s\n"));
-  CHECK(Stays(square + "%y = reduce(%s) {function=mean, axes_mask=2}\noutput %y\n"));
-  CHECK(Stays("%s = binary(%x, %x) {function=mul, activation=relu}\n" + sum));
-  CHECK(Stays("%s = binary(%x, %x) {function=add}\n" + sum));
-  CHECK(Stays("const %c: f32[1] = [3]\n%s = binary(%x, %c) {function=pow}\n" + sum));
-  CHECK(Stays("const %c: f32[2,1,1] = [2, 2]\n%s = binary(%x, %c) {function=pow}\n" + sum));
+  CHECK_FALSE(StaysUnsummed(square + sum));
+  CHECK(StaysUnsummed(square + sum + "output %s\n"));
+  CHECK(StaysUnsummed(square + "%y = reduce(%s) {function=mean, axes_mask=2}\noutput %y\n"));
+  CHECK(StaysUnsummed("%s = binary(%x, %x) {function=mul, activation=relu}\n" + sum));
+  CHECK(StaysUnsummed("%s = binary(%x, %x) {function=add}\n" + sum));
+  CHECK(StaysUnsummed("const %c: f32[1] = [3]\n%s = binary(%x, %c) {function=pow}\n" + sum));
+  CHECK(StaysUnsummed("const %c: f32[2,1,1] = [2, 2]\n%s = binary(%x, %c) {function=pow}\n" + sum));
 }
 
 TEST_CASE("SumSquares: a sum whose squares have a worse kernel stays") {

@@ -17,7 +17,7 @@ std::set<std::string> TensorNames(const Graph& graph, const std::set<TensorId>& 
 }
 using Strings = std::set<std::string>;
 
-constexpr std::string_view kNet =
+constexpr std::string_view kChosenNet =
     "input %x: f32[1,2,8,8]\n"
     "const %w: f32[2,2,1,1] = random(1)\n"
     "const %v: f32[3,2,1,1] = random(2)\n"
@@ -29,7 +29,7 @@ constexpr std::string_view kNet =
     "output %s\n";
 
 TEST_CASE("ChooseIntegerOps: layers and what stands between them; the end stays float") {
-  const Graph graph = GraphOf(kNet);
+  const Graph graph = GraphOf(kChosenNet);
   const IntegerOps chosen = ChooseIntegerOps(graph, {});
   CHECK(Names(graph, chosen.ops) == Strings{"a", "r", "p", "b"});
   CHECK(TensorNames(graph, chosen.inner) == Strings{"a"});
@@ -48,7 +48,7 @@ TEST_CASE("ChooseIntegerOps: normalisations between layers, unless they have no 
 }
 
 TEST_CASE("ChooseIntegerOps: around a layer kept float, what only fed it is float too") {
-  const Graph graph = GraphOf(kNet);
+  const Graph graph = GraphOf(kChosenNet);
   const IntegerOps last = ChooseIntegerOps(graph, {OpNamed(graph, "b")});
   CHECK(Names(graph, last.ops) == Strings{"a"});
   CHECK(TensorNames(graph, QuantizedTensors(graph, last)) == Strings{"x"});

@@ -6,7 +6,7 @@
 namespace tenon::converter {
 namespace {
 
-constexpr std::string_view kNet =
+constexpr std::string_view kInsertedNet =
     "input %x: f32[1,1,1,2]\n"
     "const %w: f32[1,1,1,1] = [127]\n"
     "const %b: f32[1] = [6]\n"
@@ -16,7 +16,7 @@ constexpr std::string_view kNet =
     "output %s\n";
 
 /// x stands for q * 2: range [-256, 254].
-QuantizationScheme SchemeOf(const Graph& graph) {
+QuantizationScheme SchemeInTwos(const Graph& graph) {
   QuantizationScheme scheme;
   scheme.chosen = ChooseIntegerOps(graph, {});
   scheme.tensors[graph.FindTensor("x")].scale = {2, 0};
@@ -24,8 +24,9 @@ QuantizationScheme SchemeOf(const Graph& graph) {
 }
 
 TEST_CASE("InsertQuantization: pairs before integer ops only, integers for weights and bias") {
-  Graph graph = GraphOf(kNet);
-  const auto dequantized = InsertQuantization(graph, SchemeOf(graph), QuantizationForm::kIntegers);
+  Graph graph = GraphOf(kInsertedNet);
+  const auto dequantized =
+      InsertQuantization(graph, SchemeInTwos(graph), QuantizationForm::kIntegers);
   REQUIRE(dequantized.ok());
   REQUIRE(Verify(graph).ok());
   const std::string text = PrintGraph(graph);
@@ -48,9 +49,9 @@ TEST_CASE("InsertQuantization: pairs before integer ops only, integers for weigh
 }
 
 TEST_CASE("InsertQuantization: the simulation computes what the integers stand for") {
-  Graph integers = GraphOf(kNet);
+  Graph integers = GraphOf(kInsertedNet);
   Graph simulated = integers;
-  const QuantizationScheme scheme = SchemeOf(integers);
+  const QuantizationScheme scheme = SchemeInTwos(integers);
   REQUIRE(InsertQuantization(integers, scheme, QuantizationForm::kIntegers).ok());
   REQUIRE(InsertQuantization(simulated, scheme, QuantizationForm::kSimulated).ok());
   std::vector<std::vector<float>> outputs;

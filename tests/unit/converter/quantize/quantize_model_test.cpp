@@ -7,7 +7,7 @@
 namespace tenon::converter {
 namespace {
 
-constexpr std::string_view kNet =
+constexpr std::string_view kModelNet =
     "input %x: f32[1,3,6,6]\n"
     "const %w1: f32[4,3,3,3] = random(1)\n"
     "const %w2: f32[4,4,3,3] = random(2)\n"
@@ -46,7 +46,7 @@ std::vector<std::string> FloatLayers(const QuantizationReport& report, const cha
 }
 
 TEST_CASE("QuantizeModel: all layers compute with integers where the goal lets them") {
-  Graph graph = GraphOf(kNet);
+  Graph graph = GraphOf(kModelNet);
   const Graph source = graph;
   auto quantized = QuantizeModel(graph, OptionsOf(graph, 20));
   REQUIRE_MESSAGE(quantized.ok(), (quantized.ok() ? "" : quantized.error().message));
@@ -66,7 +66,7 @@ TEST_CASE("QuantizeModel: all layers compute with integers where the goal lets t
 }
 
 TEST_CASE("QuantizeModel: the same samples give the same graph") {
-  Graph a = GraphOf(kNet);
+  Graph a = GraphOf(kModelNet);
   Graph b = a;
   REQUIRE(QuantizeModel(a, OptionsOf(a, 30)).ok());
   REQUIRE(QuantizeModel(b, OptionsOf(b, 30)).ok());
@@ -101,14 +101,14 @@ TEST_CASE("QuantizeModel: a layer that one scale cannot serve stays float, and n
 }
 
 TEST_CASE("QuantizeModel: ops that a pattern names stay float") {
-  Graph graph = GraphOf(kNet);
+  Graph graph = GraphOf(kModelNet);
   QuantizeOptions options = OptionsOf(graph, -200);
   options.keep = {"s*d"};
   const auto quantized = QuantizeModel(graph, options);
   REQUIRE(quantized.ok());
   CHECK(FloatLayers(*quantized, "--quantize-keep") == std::vector<std::string>{"second"});
   options.keep = {"nothing_*"};
-  Graph again = GraphOf(kNet);
+  Graph again = GraphOf(kModelNet);
   const auto refused = QuantizeModel(again, options);
   REQUIRE(!refused.ok());
   CHECK(refused.error().kind == ErrorKind::kUsage);

@@ -12,6 +12,7 @@
 #include "converter/passes/passes.hpp"
 #include "tests/support/convert_and_run.hpp"
 #include "tests/support/evaluate_graph.hpp"
+#include "tests/support/parsed_graph.hpp"
 #include "tests/support/random_graph.hpp"
 #include "tests/support/shared_folder.hpp"
 #include "tests/unit/converter/schedule/run_schedule.hpp"
@@ -26,14 +27,9 @@ Board Npu(int64_t sram_bytes = 2 << 20) {
   return std::move(*board);
 }
 
-struct Scheduled {
-  Graph graph;
-  Locations locations;
-  ScheduledProgram program;
-};
-
 /// Chooses kernels, layouts and views, then schedules.
-Result<Scheduled> Schedule(Graph graph, const Board& board, const ScheduleOptions& options = {}) {
+Result<Scheduled> ScheduleGraph(Graph graph, const Board& board,
+                                const ScheduleOptions& options = {}) {
   PassContext context;
   REQUIRE(IsolateOutputs(graph, context).ok());
   LowerOptions lower;
@@ -47,12 +43,6 @@ Result<Scheduled> Schedule(Graph graph, const Board& board, const ScheduleOption
   const Status verified = Verify(graph);
   if (!verified.ok()) FAIL(verified.error().message);
   return Scheduled{std::move(graph), std::move(locations), std::move(*program)};
-}
-
-Graph Parsed(std::string_view text) {
-  auto graph = ParseGraph(text);
-  if (!graph.ok()) FAIL(graph.error().message);
-  return std::move(*graph);
 }
 
 /// Bytes that the op with the largest working set needs.
@@ -120,7 +110,7 @@ output %y as "y"
 
 TEST_CASE("a diamond of convolutions runs on three workers, with constants fetched before use") {
   const Graph graph = Parsed(kDiamond);
-  const auto scheduled = Schedule(graph, Npu());
+  const auto scheduled = ScheduleGraph(graph, Npu());
   REQUIRE(scheduled.ok());
   CHECK(scheduled->program.schedule.workers.size() == 3);
   CHECK(scheduled->program.fetches == 3);  // input and two weights
@@ -132,7 +122,7 @@ TEST_CASE("a diamond of convolutions runs on three workers, with constants fetch
 }
 
 TEST_CASE("what is predicted is the simulation of exactly the plan's steps") {
-  const auto scheduled = Schedule(Parsed(kDiamond), Npu());
+  const auto scheduled = ScheduleGraph(Parsed(kDiamond), Npu());
   REQUIRE(scheduled.ok());
   const ScheduledProgram& program = scheduled->program;
   CHECK(program.program.steps.size() == program.arena.steps.size());
@@ -144,7 +134,7 @@ TEST_CASE("a board with one unit keeps the order and adds up the time") {
   auto board = LoadBoard("x86-64");
   REQUIRE(board.ok());
   const Graph graph = Parsed(kDiamond);
-  const auto scheduled = Schedule(graph, *board);
+  const auto scheduled = ScheduleGraph(graph, *board);
   REQUIRE(scheduled.ok());
   CHECK(scheduled->program.schedule.workers.empty());
   CHECK(scheduled->program.fetches == 0);
@@ -158,7 +148,7 @@ TEST_CASE("units side by side without slow memory share one arena") {
   Board board = Npu();
   board.links.clear();
   const Graph graph = Parsed(kDiamond);
-  const auto scheduled = Schedule(graph, board);
+  const auto scheduled = ScheduleGraph(graph, board);
   REQUIRE(scheduled.ok());
   CHECK(scheduled->program.schedule.workers.size() == 2);
   CHECK(scheduled->program.arena.arenas.size() == 1);
@@ -167,7 +157,7 @@ TEST_CASE("units side by side without slow memory share one arena") {
 }
 
 TEST_CASE("an op that fast memory cannot hold is refused by name") {
-  const auto scheduled = Schedule(Parsed(kDiamond), Npu(8192));
+  const auto scheduled = ScheduleGraph(Parsed(kDiamond), Npu(8192));
   REQUIRE_FALSE(scheduled.ok());
   CHECK(scheduled.error().kind == ErrorKind::kDoesNotFit);
   CHECK(scheduled.error().message.find("16640 bytes") != std::string::npos);
@@ -180,7 +170,7 @@ input %x as "x": f32[1,16,32,32]
 %y = copy(%t)
 output %y as "y"
 )");
-  const auto scheduled = Schedule(graph, Npu(32 << 10));
+  const auto scheduled = ScheduleGraph(graph, Npu(32 << 10));
   REQUIRE(scheduled.ok());
   CHECK(scheduled->program.stores > 8);  // 64 KB in pieces of an eighth of 32 KB
   CHECK(WrongValues(graph, *scheduled, 5) == "");
@@ -192,7 +182,7 @@ TEST_CASE("scheduled random graphs give the values of their ops, with little fas
   for (uint64_t seed = 0; seed < 250; ++seed) {
     const Graph graph = SmallGraph(seed);
     const int64_t sram = LittleMemory(graph, seed);
-    const auto scheduled = Schedule(graph, Npu(sram), QuickSearch());
+    const auto scheduled = ScheduleGraph(graph, Npu(sram), QuickSearch());
     CAPTURE(seed);
     if (!scheduled.ok()) {
       // Copies that layouts and views put in may need more than the model's own ops.
@@ -214,7 +204,7 @@ TEST_CASE("plans of schedules pass the plan check, and run as the ops would one 
   for (uint64_t seed = 0; seed < 80; ++seed) {
     const Graph graph = SmallGraph(seed);
     const int64_t sram = LittleMemory(graph, seed);
-    const auto scheduled = Schedule(graph, Npu(sram), QuickSearch());
+    const auto scheduled = ScheduleGraph(graph, Npu(sram), QuickSearch());
     if (!scheduled.ok()) continue;
     EmitOptions emit;
     emit.memory_space = "sram";
@@ -237,8 +227,8 @@ TEST_CASE("plans of schedules pass the plan check, and run as the ops would one 
 }
 
 TEST_CASE("the same graph gives the same schedule") {
-  const auto first = Schedule(test::RandomGraph(11), Npu(1 << 15));
-  const auto second = Schedule(test::RandomGraph(11), Npu(1 << 15));
+  const auto first = ScheduleGraph(test::RandomGraph(11), Npu(1 << 15));
+  const auto second = ScheduleGraph(test::RandomGraph(11), Npu(1 << 15));
   REQUIRE(first.ok());
   REQUIRE(second.ok());
   CHECK(PrintGraph(first->graph) == PrintGraph(second->graph));
@@ -263,7 +253,7 @@ TEST_CASE("real models give the values of their ops when they run on npu-3unit")
     CAPTURE(name);
     // Half of the memory too: then weights come and go.
     for (const int64_t sram : {int64_t{2} << 20, LargestWorkingSet(*graph) + 4096}) {
-      const auto scheduled = Schedule(*graph, Npu(sram), options);
+      const auto scheduled = ScheduleGraph(*graph, Npu(sram), options);
       REQUIRE(scheduled.ok());
       CHECK(WrongValues(*graph, *scheduled, 3) == "");
     }

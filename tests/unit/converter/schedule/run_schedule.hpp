@@ -14,6 +14,13 @@
 
 namespace tenon::converter {
 
+/// A graph with its program.
+struct Scheduled {
+  Graph graph;
+  Locations locations;
+  ScheduledProgram program;
+};
+
 class ScheduleRunner {
  public:
   ScheduleRunner(const Graph& graph, const Locations& locations, const ScheduledProgram& program)

@@ -13,18 +13,13 @@
 #include "converter/schedule/segment_graph.hpp"
 #include "tests/support/convert_and_run.hpp"
 #include "tests/support/evaluate_graph.hpp"
+#include "tests/support/parsed_graph.hpp"
 #include "tests/support/random_graph.hpp"
 #include "tests/support/twin_backend.hpp"
 #include "tests/unit/converter/schedule/run_schedule.hpp"
 
 namespace tenon::converter {
 namespace {
-
-struct Scheduled {
-  Graph graph;
-  Locations locations;
-  ScheduledProgram program;
-};
 
 /// A third unit: another device.
 Board ThreeUnits() {
@@ -73,7 +68,7 @@ std::string MostlyTwin(uint64_t, std::mt19937_64& random) {
 }
 std::string AllTwin(uint64_t, std::mt19937_64&) { return "twin"; }
 
-Graph SmallGraph(uint64_t seed) {
+Graph GraphOfSegments(uint64_t seed) {
   test::RandomGraphOptions random;
   random.most_ops = 6 + static_cast<int>(seed % 24);
   return test::RandomGraph(seed, random);
@@ -126,7 +121,7 @@ std::string WrongSegments(const Scheduled& scheduled) {
 TEST_CASE("random mappings of random graphs give the values of their ops, whoever runs ahead") {
   size_t split_again = 0;
   for (uint64_t seed = 0; seed < 200; ++seed) {
-    const Graph graph = SmallGraph(seed);
+    const Graph graph = GraphOfSegments(seed);
     Options options;
     if (seed % 4 == 3) options.board = ThreeUnits();
     options.backend_of = seed % 3 == 0 ? MostlyTwin : Half;
@@ -155,7 +150,7 @@ TEST_CASE("random mappings of random graphs give the values of their ops, whoeve
 
 TEST_CASE("a whole graph on one device is one start, and needs no more memory than its ops") {
   for (uint64_t seed = 0; seed < 20; ++seed) {
-    const Graph graph = SmallGraph(seed);
+    const Graph graph = GraphOfSegments(seed);
     Options options;
     options.backend_of = AllTwin;
     const auto scheduled = MakeScheduled(graph, options, seed);
@@ -171,7 +166,7 @@ TEST_CASE("a whole graph on one device is one start, and needs no more memory th
 TEST_CASE("segments that do not fit side by side share bytes one after the other") {
   int smaller = 0;
   for (uint64_t seed = 0; seed < 60; ++seed) {
-    const Graph graph = SmallGraph(seed);
+    const Graph graph = GraphOfSegments(seed);
     Options options;
     options.backend_of = Half;
     const auto wide = MakeScheduled(graph, options, seed);
@@ -196,7 +191,7 @@ TEST_CASE("segments report the model's order, random ones, list scheduling, and 
   for (uint64_t seed = 0; seed < 60; ++seed) {
     Options options;
     options.backend_of = Half;
-    const auto scheduled = MakeScheduled(SmallGraph(seed), options, seed);
+    const auto scheduled = MakeScheduled(GraphOfSegments(seed), options, seed);
     REQUIRE(scheduled.ok());
     if (scheduled->program.segments.segments == 0) continue;
     const TimeOrder& order = scheduled->program.order;
@@ -223,11 +218,11 @@ TEST_CASE("segments: the first order that is as short as wanted ends the search"
   for (uint64_t seed = 0; seed < 60; ++seed) {
     Options options;
     options.backend_of = Half;
-    const auto best = MakeScheduled(SmallGraph(seed), options, seed);
+    const auto best = MakeScheduled(GraphOfSegments(seed), options, seed);
     REQUIRE(best.ok());
     if (best->program.segments.segments == 0) continue;
     options.schedule.search.target = *best->program.order.source;
-    const auto first = MakeScheduled(SmallGraph(seed), options, seed);
+    const auto first = MakeScheduled(GraphOfSegments(seed), options, seed);
     CAPTURE(seed);
     REQUIRE(first.ok());
     CHECK(*first->program.order.chosen <= options.schedule.search.target);
@@ -240,7 +235,7 @@ TEST_CASE("segments: the first order that is as short as wanted ends the search"
 TEST_CASE("segments that do not fit as found are searched again within the limit") {
   int fitted = 0;
   for (uint64_t seed = 0; seed < 60; ++seed) {
-    const Graph graph = SmallGraph(seed);
+    const Graph graph = GraphOfSegments(seed);
     Options options;
     options.backend_of = Half;
     options.schedule.search_order = false;
@@ -270,12 +265,6 @@ input %x as "x": f32[1,4,32,32]
 %c = unary(%b) {function=tanh} "c"
 output %c as "y"
 )";
-
-Graph Parsed(std::string_view text) {
-  auto graph = ParseGraph(text);
-  if (!graph.ok()) FAIL(graph.error().message);
-  return std::move(*graph);
-}
 
 TEST_CASE("a device is paid for once per segment, and once per op without aggregation") {
   Options options;
@@ -312,8 +301,8 @@ TEST_CASE("a device with memory of its own pays for what crosses") {
 TEST_CASE("the same graph and mapping give the same segments") {
   Options options;
   options.backend_of = Half;
-  const auto first = MakeScheduled(SmallGraph(17), options, 17);
-  const auto second = MakeScheduled(SmallGraph(17), options, 17);
+  const auto first = MakeScheduled(GraphOfSegments(17), options, 17);
+  const auto second = MakeScheduled(GraphOfSegments(17), options, 17);
   REQUIRE(first.ok());
   REQUIRE(second.ok());
   CHECK(PrintGraph(first->graph) == PrintGraph(second->graph));

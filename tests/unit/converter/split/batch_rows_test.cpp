@@ -4,18 +4,12 @@
 
 #include <cstring>
 
-#include "converter/ir/text.hpp"
 #include "tests/support/convert_and_run.hpp"
 #include "tests/support/evaluate_graph.hpp"
+#include "tests/support/parsed_graph.hpp"
 
 namespace tenon::converter {
 namespace {
-
-Graph Parsed(std::string_view text) {
-  auto graph = ParseGraph(text);
-  if (!graph.ok()) FAIL(graph.error().message);
-  return std::move(*graph);
-}
 
 /// Images through a convolution, a merge of the batch with the height, and a product.
 constexpr const char* kRows = R"(graph g

@@ -2,6 +2,7 @@
 #include "converter/split/early_reads.hpp"
 
 #include "converter/ir/text.hpp"
+#include "tests/support/parsed_graph.hpp"
 #include "tests/unit/converter/split/chain_testing.hpp"
 
 namespace tenon::converter {
@@ -26,12 +27,6 @@ const %s: f32[8,4,1,1] = random(3)
 output %y
 )";
 constexpr int64_t kEntered = (4 * 5 * 7 + 8 * 3 * 3) * 4;  // %a and %b
-
-Graph Parsed(const std::string& text) {
-  auto graph = ParseGraph(text);
-  if (!graph.ok()) FAIL(graph.error().message);
-  return std::move(*graph);
-}
 
 OpId MakerOf(const Graph& graph, const std::string& tensor) {
   for (const OpId id : graph.OpOrder()) {

@@ -5,20 +5,14 @@
 #include <string_view>
 #include <utility>
 
-#include "converter/ir/text.hpp"
 #include "converter/split/patch_plan.hpp"
+#include "tests/support/parsed_graph.hpp"
 
 namespace tenon::converter {
 namespace {
 
-Graph Parse(std::string_view text) {
-  auto graph = ParseGraph(text);
-  if (!graph.ok()) FAIL(graph.error().message);
-  return std::move(*graph);
-}
-
 TEST_CASE("Memory plan: tiles make an exit that follows where both whole are too much") {
-  const Graph graph = Parse(R"(graph g
+  const Graph graph = Parsed(R"(graph g
 input %x: f32[1,1,32,32]
 const %w: f32[16,1,3,3] = random(1)
 const %v: f32[1,16,3,3] = random(2)
@@ -40,7 +34,7 @@ TEST_CASE("Memory plan: nothing follows what is read later, nor inside what is m
   const auto smallest = [](const char* text, bool follow) {
     MemorySplitOptions options;
     options.follow = follow;
-    return SmallestTarget(Parse(text), options);
+    return SmallestTarget(Parsed(text), options);
   };
   constexpr const char* kNetwork = R"(graph g
 input %x: f32[1,1,32,16]

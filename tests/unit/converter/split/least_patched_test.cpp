@@ -1,17 +1,11 @@
 #include "converter/split/least_patched.hpp"
 
-#include "converter/ir/text.hpp"
+#include "tests/support/parsed_graph.hpp"
 #include "tests/unit/converter/split/chain_testing.hpp"
 #include "tests/unit/converter/split/measure_arena.hpp"
 
 namespace tenon::converter {
 namespace {
-
-Graph Parse(std::string_view text) {
-  auto graph = ParseGraph(text);
-  if (!graph.ok()) FAIL(graph.error().message);
-  return std::move(*graph);
-}
 
 /// Lets the first reader of the input read a copy, which comes by rows.
 OutsideInputs ByRows(Graph& graph, int32_t rows) {
@@ -42,13 +36,13 @@ output %y
 }  // namespace
 
 TEST_CASE("FindLeastPatched: inputs that lie in the arena") {
-  const LeastPatched least = FindLeastPatched(Parse(kSummed), {});
+  const LeastPatched least = FindLeastPatched(Parsed(kSummed), {});
   CHECK(least.bytes == 6 * 8);
   CHECK(least.reason == "the inputs");
 }
 
 TEST_CASE("FindLeastPatched: of rows that come, those that windows reach back to, and a sum") {
-  Graph graph = Parse(kSummed);
+  Graph graph = Parsed(kSummed);
   const OutsideInputs outside = ByRows(graph, 1);
   const LeastPatched least = FindLeastPatched(graph, outside);
   CHECK(least.bytes == 2 * 8 + 4 + 8);  // two rows of x, the sum so far, and the next row
@@ -56,7 +50,7 @@ TEST_CASE("FindLeastPatched: of rows that come, those that windows reach back to
 }
 
 TEST_CASE("FindLeastPatched: rows of a wide image that a window needs") {
-  Graph graph = Parse(R"(graph g
+  Graph graph = Parsed(R"(graph g
 input %x: f32[1,1,6,2]
 const %w: f32[8,1,1,1] = random(1)
 const %v: f32[1,8,3,1] = random(1)
@@ -72,7 +66,7 @@ output %y
 }
 
 TEST_CASE("FindLeastPatched: of tiles, the window of a pixel alone") {
-  Graph graph = Parse(R"(graph g
+  Graph graph = Parsed(R"(graph g
 input %x: f32[1,1,6,9]
 const %w: f32[64,1,1,1] = random(1)
 const %v: f32[1,64,3,3] = random(1)

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "converter/ir/text.hpp"
+#include "tests/support/parsed_graph.hpp"
 #include "tests/unit/converter/split/chain_testing.hpp"
 #include "tests/unit/converter/split/measure_arena.hpp"
 
@@ -16,12 +17,6 @@ using test::Hourglass;
 using test::OutputsOf;
 using test::RandomInputs;
 using test::RandomNetwork;
-
-Graph Parse(std::string_view text) {
-  auto graph = ParseGraph(text);
-  if (!graph.ok()) FAIL(graph.error().message);
-  return std::move(*graph);
-}
 
 constexpr int64_t kImage = 16 * 16 * 4 * 4;  // bytes of a wide image of the hourglass
 constexpr int64_t kEnds = 2 * 16 * 4 * 4;    // of input and output
@@ -116,7 +111,7 @@ TEST_CASE("Memory plan: a batch is shared out before images are cut") {
 }
 
 TEST_CASE("Memory plan: an output of several channels is not held twice for its layout") {
-  Graph graph = Parse(R"(graph g
+  Graph graph = Parsed(R"(graph g
 input %x: f32[1,1,32,16]
 const %w: f32[32,1,3,3] = random(1)
 const %u: f32[16,32,1,1] = random(2)
@@ -134,7 +129,7 @@ output %b
 /// A U: an image of 8 channels waits while a path of half the resolution is computed, and is then
 /// joined with what the path has made.
 Graph WithSkipConnection() {
-  return Parse(R"(graph g
+  return Parsed(R"(graph g
 input %x: f32[1,1,32,32]
 const %w: f32[8,1,3,3] = random(1)
 const %v: f32[16,8,3,3] = random(1)
@@ -175,7 +170,7 @@ TEST_CASE("Memory plan: a skip connection waits on its own if its concatenation 
 
 /// Two times a pointwise convolution to eight times the channels, and one of 3 rows with a stride.
 Graph Bottlenecks() {
-  return Parse(R"(graph g
+  return Parsed(R"(graph g
 input %x: f32[1,2,32,8]
 const %wide: f32[16,2,1,1] = random(1)
 const %narrow: f32[2,16,3,3] = random(2)
@@ -217,7 +212,7 @@ TEST_CASE("Memory plan: what is found does not depend on the targets asked for b
 
 /// Wide rows between narrow ones: windows of three of them are most of what patches need.
 Graph WideRows() {
-  return Parse(R"(graph g
+  return Parsed(R"(graph g
 input %x: f32[1,1,16,64]
 const %w: f32[8,1,3,3] = random(1)
 const %v: f32[8,8,3,3] = random(1)

@@ -3,11 +3,11 @@
 #include <map>
 #include <set>
 
-#include "converter/ir/text.hpp"
 #include "converter/split/chain_builder.hpp"
 #include "converter/split/patch_profile.hpp"
 #include "converter/split/patch_ranges.hpp"
 #include "converter/split/patch_rewrite.hpp"
+#include "tests/support/parsed_graph.hpp"
 #include "tests/unit/converter/split/chain_testing.hpp"
 
 namespace tenon::converter {
@@ -32,15 +32,9 @@ Chain TiledChain(const Graph& graph, int64_t first, size_t most) {
   return chain;
 }
 
-Graph Parse(std::string_view text) {
-  auto graph = ParseGraph(text);
-  if (!graph.ok()) FAIL(graph.error().message);
-  return std::move(*graph);
-}
-
 /// Two convolutions of 3x3, padded, on 8x8 floats.
-Graph TwoConvolutions() {
-  return Parse(R"(graph g
+Graph PaddedConvolutions() {
+  return Parsed(R"(graph g
 input %x: f32[1,1,8,8]
 const %w: f32[1,1,3,3] = random(1)
 %a = conv(%x, %w) {pads=[1,1,1,1]}
@@ -218,7 +212,7 @@ TEST_CASE(
 }
 
 TEST_CASE("Tiles: an estimate by hand, of tiles that compute their borders again") {
-  const Chain chain = TiledChain(TwoConvolutions(), 0, 2);
+  const Chain chain = TiledChain(PaddedConvolutions(), 0, 2);
   REQUIRE(chain.ops.size() == 2);
   Patching patching{4, PatchPolicy::kRecompute};
   patching.tiles = 4;
@@ -231,7 +225,7 @@ TEST_CASE("Tiles: an estimate by hand, of tiles that compute their borders again
 }
 
 TEST_CASE("Tiles: an estimate by hand, of rows that are kept for the next patch, tile by tile") {
-  const Chain chain = TiledChain(TwoConvolutions(), 0, 2);
+  const Chain chain = TiledChain(PaddedConvolutions(), 0, 2);
   REQUIRE(chain.ops.size() == 2);
   Patching patching{4, PatchPolicy::kKeepRows};
   patching.tiles = 4;
@@ -244,7 +238,7 @@ TEST_CASE("Tiles: an estimate by hand, of rows that are kept for the next patch,
 }
 
 TEST_CASE("Tiles: an estimate by hand, of columns that are kept for the next tile") {
-  const Chain chain = TiledChain(TwoConvolutions(), 0, 2);
+  const Chain chain = TiledChain(PaddedConvolutions(), 0, 2);
   REQUIRE(chain.ops.size() == 2);
   Patching patching{4, PatchPolicy::kRecompute};
   patching.tiles = 4;
@@ -256,7 +250,7 @@ TEST_CASE("Tiles: an estimate by hand, of columns that are kept for the next til
 }
 
 TEST_CASE("Tiles: a chain has columns only where all of its ops are cut by width too") {
-  const Graph graph = Parse(R"(graph g
+  const Graph graph = Parsed(R"(graph g
 input %x: f32[1,2,8,8]
 %a = unary(%x) {function=relu}
 %b = softmax(%a) {axis=3}

@@ -28,12 +28,12 @@ output %y
   return std::move(*graph);
 }
 
-constexpr int64_t kImage = 16 * 16 * 16 * 4;
+constexpr int64_t kStretchImage = 16 * 16 * 16 * 4;
 
 TEST_CASE("Traffic: a graph that fast memory has space for stays as it is") {
   Graph graph = TwoStretches();
   const std::string before = PrintGraph(graph);
-  const auto split = CutForTraffic(graph, {.fast_bytes = 8 * kImage});
+  const auto split = CutForTraffic(graph, {.fast_bytes = 8 * kStretchImage});
   REQUIRE(split.ok());
   CHECK(split->chains.empty());
   CHECK(PrintGraph(graph) == before);
@@ -45,7 +45,7 @@ TEST_CASE(
   Graph graph = whole;
   // The weights and a few rows of every image.
   TrafficOptions options;
-  options.fast_bytes = 16 * 16 * 10 * 4 + kImage;
+  options.fast_bytes = 16 * 16 * 10 * 4 + kStretchImage;
   options.bytes_per_op = 16;
   const auto split = CutForTraffic(graph, options);
   REQUIRE(split.ok());
@@ -59,7 +59,7 @@ TEST_CASE(
 TEST_CASE("Traffic: nothing is cut where patches cost more than they save") {
   Graph graph = TwoStretches();
   TrafficOptions options;
-  options.fast_bytes = 16 * 16 * 10 * 4 + kImage;
+  options.fast_bytes = 16 * 16 * 10 * 4 + kStretchImage;
   options.bytes_per_op = 1e9;
   const auto split = CutForTraffic(graph, options);
   REQUIRE(split.ok());

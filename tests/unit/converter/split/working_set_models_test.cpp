@@ -30,7 +30,7 @@ const char* const kModels[] = {
     "kwt1_transformer/model.onnx",
 };
 
-Graph Load(const std::filesystem::path& path, int32_t batch = 1) {
+Graph LoadBatch(const std::filesystem::path& path, int32_t batch = 1) {
   ImportOptions options;
   Result<Graph> graph = ImportOnnx(path, options, FoldTensors);
   if (graph.ok() && batch > 1) {
@@ -78,7 +78,7 @@ TEST_CASE("Models: under 2 MiB, 512 KiB and 128 KiB every op's working set fits"
   for (const char* model : kModels) {
     const std::filesystem::path path = test::SharedPath(std::string("models/") + model);
     if (path.empty()) continue;
-    const Graph whole = Load(path);
+    const Graph whole = LoadBatch(path);
     for (const bool stages : {false, true}) {
       for (const int64_t limit : {2 << 20, 512 << 10, 128 << 10}) {
         CAPTURE(std::string(model));
@@ -105,7 +105,7 @@ TEST_CASE("Models: on every board every op's working set fits the space that it 
   for (const char* model : kModels) {
     const std::filesystem::path path = test::SharedPath(std::string("models/") + model);
     if (path.empty()) continue;
-    const Graph whole = Load(path);
+    const Graph whole = LoadBatch(path);
     for (const Board& board : boards) {
       CAPTURE(std::string(model));
       CAPTURE(board.name);
@@ -134,7 +134,7 @@ void CheckEqual(const char* model, int32_t batch, int64_t limit, bool accumulate
                 double tolerance) {
   const std::filesystem::path path = test::SharedPath(std::string("models/") + model);
   if (path.empty()) return;
-  const Graph whole = Load(path, batch);
+  const Graph whole = LoadBatch(path, batch);
   const auto inputs = test::RandomInputs(whole, 5);
   const test::Evaluation expected = test::EvaluateGraph(whole, inputs);
   REQUIRE(expected.error == "");
@@ -190,8 +190,8 @@ TEST_CASE("The transformer under 48 KiB is bit-equal") {
 TEST_CASE("ResNet20 at batch 8 fits into the working set of batch 1, split along the batch alone") {
   const std::filesystem::path path = test::SharedPath("models/resnet20_cifar10/model.onnx");
   if (path.empty()) return;
-  const int64_t single = Largest(Load(path), false);
-  Graph graph = Load(path, 8);
+  const int64_t single = Largest(LoadBatch(path), false);
+  Graph graph = LoadBatch(path, 8);
   CHECK(Largest(graph, false) == 8 * single);
   SplitReport report;
   REQUIRE(SplitToWorkingSet(graph, UniformLimit(single, false), report).ok());
@@ -202,7 +202,7 @@ TEST_CASE("ResNet20 at batch 8 fits into the working set of batch 1, split along
 TEST_CASE("MobileNetV2 under 512 KiB becomes a plan whose slices and joins are views") {
   const std::filesystem::path path = test::SharedPath("models/mobilenet_v2_224/model_fp32.onnx");
   if (path.empty()) return;
-  Graph graph = Load(path);
+  Graph graph = LoadBatch(path);
   const auto inputs = test::RandomInputs(graph, 5);
   const TensorId output = graph.outputs()[0].tensor;
   const std::vector<std::byte> wanted = test::EvaluateGraph(graph, inputs).values.at(output);

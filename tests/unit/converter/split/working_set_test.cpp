@@ -65,7 +65,7 @@ std::string Split(Graph& graph, const WorkingSetLimit& limit) {
 }
 
 /// The largest working set, computed anew: every tensor that an op touches, once.
-int64_t Largest(const Graph& graph, bool counts_constants) {
+int64_t LargestSet(const Graph& graph, bool counts_constants) {
   int64_t largest = 0;
   for (const OpId id : graph.OpOrder()) {
     const Op& op = graph.op(id);
@@ -85,7 +85,7 @@ int64_t Largest(const Graph& graph, bool counts_constants) {
   return largest;
 }
 
-std::vector<double> OutputOf(const Graph& graph) {
+std::vector<double> NumbersOf(const Graph& graph) {
   const test::Evaluation evaluation = test::EvaluateGraph(graph, test::RandomInputs(graph, 3));
   REQUIRE(evaluation.error == "");
   Tensor output = graph.tensor(graph.outputs()[0].tensor);
@@ -121,45 +121,45 @@ TEST_CASE("Working set: what fits is left alone") {
 TEST_CASE("Working set: batch comes first") {
   Graph graph = Conv(Shape({8, 4, 8, 8}), 6, 3);
   CHECK(Split(graph, UniformLimit(3 * (1024 + 1536), false)) == "batch 3");
-  CHECK(Largest(graph, false) == 3 * (1024 + 1536));  // images 3, 3 and 2
+  CHECK(LargestSet(graph, false) == 3 * (1024 + 1536));  // images 3, 3 and 2
 }
 
 TEST_CASE("Working set: a convolution whose weights alone exceed the limit: output channels") {
-  const std::vector<double> whole = OutputOf(Conv(Shape({1, 16, 4, 4}), 64, 3));
+  const std::vector<double> whole = NumbersOf(Conv(Shape({1, 16, 4, 4}), 64, 3));
   Graph graph = Conv(Shape({1, 16, 4, 4}), 64, 3);  // weights of 36,864 bytes, x of 1,024
   CHECK(Split(graph, UniformLimit(10'000, true)) == "channel 5");
-  CHECK(Largest(graph, true) <= 10'000);
-  CHECK(OutputOf(graph) == whole);
+  CHECK(LargestSet(graph, true) <= 10'000);
+  CHECK(NumbersOf(graph) == whole);
 }
 
 TEST_CASE("Working set: a product whose weights alone exceed the limit: output channels") {
-  const std::vector<double> whole = OutputOf(Gemm(1, 64, 100));
+  const std::vector<double> whole = NumbersOf(Gemm(1, 64, 100));
   Graph graph = Gemm(1, 64, 100);  // weights of 25,600 bytes
   CHECK(Split(graph, UniformLimit(6'000, true)) == "channel 5");
-  CHECK(Largest(graph, true) <= 6'000);
-  CHECK(OutputOf(graph) == whole);
+  CHECK(LargestSet(graph, true) <= 6'000);
+  CHECK(NumbersOf(graph) == whole);
 }
 
 TEST_CASE("Working set: input channels, adding up, where the input is what does not fit") {
-  const std::vector<double> whole = OutputOf(Gemm(1, 4000, 8));
+  const std::vector<double> whole = NumbersOf(Gemm(1, 4000, 8));
   Graph graph = Gemm(1, 4000, 8);  // x of 16,000 bytes, weights of 128,000
   CHECK(Split(graph, UniformLimit(9'000, true)) == "input_channel 17");
-  CHECK(Largest(graph, true) <= 9'000);
+  CHECK(LargestSet(graph, true) <= 9'000);
   CHECK(Verify(graph).ok());
-  CheckNear(OutputOf(graph), whole);
+  CheckNear(NumbersOf(graph), whole);
 
-  const std::vector<double> whole_conv = OutputOf(Conv(Shape({1, 256, 3, 3}), 4, 1));
+  const std::vector<double> whole_conv = NumbersOf(Conv(Shape({1, 256, 3, 3}), 4, 1));
   Graph conv = Conv(Shape({1, 256, 3, 3}), 4, 1);
   CHECK(Split(conv, UniformLimit(4'000, true)) == "input_channel 4");
-  CHECK(Largest(conv, true) <= 4'000);
-  CheckNear(OutputOf(conv), whole_conv);
+  CHECK(LargestSet(conv, true) <= 4'000);
+  CheckNear(NumbersOf(conv), whole_conv);
 }
 
 TEST_CASE("Working set: products of several rows are added within the limit, too") {
   Graph graph = Gemm(6, 4000, 32);
   WorkingSetLimit limit = UniformLimit(9'000, true);
   CHECK(Split(graph, limit).find("input_channel") != std::string::npos);
-  CHECK(Largest(graph, true) <= 9'000);
+  CHECK(LargestSet(graph, true) <= 9'000);
 }
 
 TEST_CASE("Working set: input channels stay whole where sums must not be cut") {
@@ -172,16 +172,16 @@ TEST_CASE("Working set: input channels stay whole where sums must not be cut") {
 }
 
 TEST_CASE("Working set: rows where channels cannot do it, with their halo") {
-  const std::vector<double> whole = OutputOf(Conv(Shape({1, 8, 30, 20}), 8, 3));
+  const std::vector<double> whole = NumbersOf(Conv(Shape({1, 8, 30, 20}), 8, 3));
   Graph graph = Conv(Shape({1, 8, 30, 20}), 8, 3);  // 19,200 bytes on either side
   CHECK(Split(graph, UniformLimit(14'000, false)) == "height 4");
   // 8 rows of the output, 10 of the input; 10 rows would make 3 parts, of 10 + 12.
-  CHECK(Largest(graph, false) == (8 + 10) * 640);
-  CHECK(OutputOf(graph) == whole);
+  CHECK(LargestSet(graph, false) == (8 + 10) * 640);
+  CHECK(NumbersOf(graph) == whole);
 }
 
 TEST_CASE("Working set: dimensions together where none alone is enough, the cheapest way") {
-  const std::vector<double> whole = OutputOf(Conv(Shape({1, 8, 30, 20}), 64, 3));
+  const std::vector<double> whole = NumbersOf(Conv(Shape({1, 8, 30, 20}), 64, 3));
   Graph graph = Conv(Shape({1, 8, 30, 20}), 64, 3);
   const WorkingSetLimit limit = UniformLimit(10'000, true);
   const WorkingSetGrid grid(graph, graph.op(graph.OpOrder()[0]), limit);
@@ -210,8 +210,8 @@ TEST_CASE("Working set: dimensions together where none alone is enough, the chea
   CHECK(fitting > 50);
   SplitReport report;
   REQUIRE(SplitToWorkingSet(graph, limit, report).ok());
-  CHECK(Largest(graph, true) == grid.Bytes(*found));
-  CHECK(OutputOf(graph) == whole);
+  CHECK(LargestSet(graph, true) == grid.Bytes(*found));
+  CHECK(NumbersOf(graph) == whole);
 }
 
 TEST_CASE("Working set: the price counts what parts read again, sums and starts") {
@@ -231,10 +231,10 @@ TEST_CASE("Working set: the price counts what parts read again, sums and starts"
 }
 
 TEST_CASE("Working set: rows before channels where those would read the input many times over") {
-  const std::vector<double> whole = OutputOf(Conv(Shape({1, 32, 40, 40}), 512, 1));
+  const std::vector<double> whole = NumbersOf(Conv(Shape({1, 32, 40, 40}), 512, 1));
   Graph graph = Conv(Shape({1, 32, 40, 40}), 512, 1);  // x of 204,800 bytes, y of 3,276,800
   CHECK(Split(graph, UniformLimit(240'000, false)) == "height 20");  // not channel 103
-  CHECK(OutputOf(graph) == whole);
+  CHECK(NumbersOf(graph) == whole);
 }
 
 TEST_CASE("Working set: an input row that no window reaches counts while the op is whole") {
@@ -252,7 +252,7 @@ TEST_CASE("Working set: an input row that no window reaches counts while the op 
   Graph graph = strided();
   CHECK(Split(graph, UniformLimit((32 + 16) * 40, false)) == "");
   CHECK(Split(graph, UniformLimit((32 + 16) * 40 - 1, false)) == "height 2");
-  CHECK(OutputOf(graph) == OutputOf(strided()));
+  CHECK(NumbersOf(graph) == NumbersOf(strided()));
 }
 
 TEST_CASE("Working set: the board's limits on parts hold") {
@@ -287,7 +287,7 @@ TEST_CASE("Working set: the smallest limit works, one byte less does not") {
         Graph graph = whole();
         SplitReport report;
         CHECK(SplitToWorkingSet(graph, limit, report).ok());
-        CHECK(Largest(graph, stages) <= smallest);
+        CHECK(LargestSet(graph, stages) <= smallest);
         CHECK(report.parts <= most_parts);
         limit.space_of = UniformLimit(smallest - 1, stages).space_of;
         Graph refused = whole();

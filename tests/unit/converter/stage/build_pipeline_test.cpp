@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "converter/driver/pipeline.hpp"
-#include "converter/ir/text.hpp"
 #include "tests/support/convert_and_run.hpp"
+#include "tests/support/parsed_graph.hpp"
 #include "tests/support/random_graph.hpp"
 #include "tests/support/twin_backend.hpp"
 #include "tests/unit/converter/stage/random_cut.hpp"
@@ -17,12 +17,6 @@ namespace tenon::converter {
 namespace {
 
 using Case = test::TwinCase;
-
-Graph Parsed(std::string_view text) {
-  auto graph = ParseGraph(text);
-  if (!graph.ok()) FAIL(graph.error().message);
-  return std::move(*graph);
-}
 
 PipelineProgram Built(const Graph& graph, const PipelineOptions& options) {
   auto program = BuildPipeline(graph, options);

@@ -21,8 +21,8 @@ namespace tenon::converter {
 namespace {
 
 /// The twin board with constants in slow memory, behind a copy engine.
-struct Case : test::TwinCase {
-  Case() { test::StageConstants(board); }
+struct StagedCase : test::TwinCase {
+  StagedCase() { test::StageConstants(board); }
 };
 
 Graph ChainOfConvolutions() {
@@ -62,7 +62,7 @@ std::string Worker(const PipelineProgram& program, size_t worker) {
 }
 
 TEST_CASE("ScheduleStages: the copy engine fetches what the next op reads beside the one before") {
-  Case test;
+  StagedCase test;
   const PipelineProgram program = Built(ChainOfConvolutions(), test.options, {0, 0, 0, 1}, {0, 0});
   REQUIRE(program.schedule.workers.size() == 4);
   CHECK(program.schedule.stage_of_worker == std::vector<int32_t>{0, 1, 0, 1});
@@ -74,7 +74,7 @@ TEST_CASE("ScheduleStages: the copy engine fetches what the next op reads beside
 }
 
 TEST_CASE("ScheduleStages: copies begin when there is memory, or if paced after the op before") {
-  Case test;
+  StagedCase test;
   PipelineProgram program = Built(ChainOfConvolutions(), test.options, {0, 0, 0, 1}, {0, 0});
   const std::vector<bool> copies = EngineCopies(program.staged);
   const int32_t engine = CopyEngineOf(test.board);
@@ -133,7 +133,7 @@ Picoseconds SimulatedAlone(const PipelineProgram& program, const Board& board, i
 }
 
 TEST_CASE("ScheduleStages: helped stages take what an exact simulation of their workers says") {
-  Case test;
+  StagedCase test;
   int helped = 0;
   for (uint64_t seed = 1; seed <= 150; ++seed) {
     CAPTURE(seed);
@@ -159,7 +159,7 @@ TEST_CASE("ScheduleStages: helped stages take what an exact simulation of their 
 }
 
 TEST_CASE("ScheduleStages: less memory means that copies begin later, and never a longer period") {
-  Case test;
+  StagedCase test;
   const std::vector<int32_t> stages = {0, 0, 0, 1};
   const PipelineProgram free = Built(ChainOfConvolutions(), test.options, stages, {0, 0});
   test.options.memory_limit = free.report.memory_bytes - 1;

@@ -113,7 +113,7 @@ Graph SmallGraph(uint64_t seed) {
   return graph;
 }
 
-PipelineOptions OptionsFor(const converter::Board& board, const ScriptedBackend& device) {
+PipelineOptions PipelineOptionsFor(const converter::Board& board, const ScriptedBackend& device) {
   PipelineOptions options;
   options.kernels.board = &board;
   options.kernels.backends = {cpu::CpuCaps(), device.caps()};
@@ -131,7 +131,7 @@ TEST_CASE("Streams: random graphs in random stages give the CPU's bits, on a dev
     ScriptedBackend device;
     if (seed % 4 == 0) device.Delay(0, 300, static_cast<uint32_t>(seed));
     const converter::Board board = BoardWith(device);
-    PipelineOptions options = OptionsFor(board, device);
+    PipelineOptions options = PipelineOptionsFor(board, device);
     options.parallel.channel_depth = static_cast<int32_t>(seed % 4);
     options.fallback = seed % 3 == 0;
     const converter::RandomCut cut = converter::MakeRandomCut(graph, seed);
@@ -160,7 +160,7 @@ TEST_CASE("Streams: with fall-back a stage whose device fails costs no result") 
                                   DeviceCall::kSignal, DeviceCall::kSubmit}) {
       ScriptedBackend device;
       const converter::Board board = BoardWith(device);
-      PipelineOptions options = OptionsFor(board, device);
+      PipelineOptions options = PipelineOptionsFor(board, device);
       options.fallback = true;
       const converter::RandomCut cut = converter::MakeRandomCut(graph, seed);
       const auto program = BuildPipelineFromCut(graph, options, cut.stage_of_op, cut.unit_of_stage);
@@ -303,7 +303,7 @@ TEST_CASE("Streams: random graphs whose constants a copy engine fetches give the
     board.priorities = {{"cpu", "*", 1}};
     StageConstants(board);
     for (converter::Link& link : board.links) link.bandwidth_bytes_per_second = 1e6;
-    PipelineOptions options = OptionsFor(board, device);
+    PipelineOptions options = PipelineOptionsFor(board, device);
     options.parallel.channel_depth = static_cast<int32_t>(seed % 4);
     converter::RandomCut cut = converter::MakeRandomCut(graph, seed);
     for (int32_t& unit : cut.unit_of_stage) unit = 0;
