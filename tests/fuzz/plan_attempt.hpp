@@ -26,14 +26,14 @@ inline constexpr double kMostSeconds = 30;
 struct Free {
   void operator()(void* memory) const { std::free(memory); }
 };
-using Memory = std::unique_ptr<uint8_t, Free>;
+using OwnedMemory = std::unique_ptr<uint8_t, Free>;
 
 /// Exactly `bytes` bytes, so that ASan sees the first one beyond.
-inline Memory Allocate(uint64_t bytes, size_t alignment = 16) {
+inline OwnedMemory Allocate(uint64_t bytes, size_t alignment = 16) {
   void* memory = nullptr;
   if (posix_memalign(&memory, alignment < 16 ? 16 : alignment, bytes) != 0) return nullptr;
   if (memory != nullptr) std::memset(memory, 0xA5, bytes);
-  return Memory(static_cast<uint8_t*>(memory));
+  return OwnedMemory(static_cast<uint8_t*>(memory));
 }
 
 struct PlanUnloader {
@@ -110,7 +110,7 @@ class Attempt {
     // Tables in the file are a few times smaller than what describes them in memory.
     CHECK(scratch_bytes + state_bytes <= 16 * size_ + 65536);
     state_ = Allocate(state_bytes);
-    const Memory scratch = Allocate(scratch_bytes);
+    const OwnedMemory scratch = Allocate(scratch_bytes);
     const tenon_backends backends{&backend_, 1};
     tenon_plan* plan = nullptr;
     status_ = tenon_plan_load(file_.get(), size_, &backends, 1, state_.get(), state_bytes,
@@ -200,16 +200,16 @@ class Attempt {
   }
 
   size_t size_;
-  Memory file_;
+  OwnedMemory file_;
   const tenon_backend* backend_;
   tenon_error error_{};
   tenon_status status_ = TENON_OK;
-  Memory state_;
+  OwnedMemory state_;
   std::unique_ptr<tenon_plan, PlanUnloader> plan_;
-  std::vector<Memory> arenas_;
-  Memory session_state_;
-  std::vector<Memory> inputs_;
-  std::vector<Memory> bound_outputs_;
+  std::vector<OwnedMemory> arenas_;
+  OwnedMemory session_state_;
+  std::vector<OwnedMemory> inputs_;
+  std::vector<OwnedMemory> bound_outputs_;
   std::vector<std::vector<uint8_t>> outputs_;
   std::unique_ptr<tenon_session, SessionDestroyer> session_;
 };

@@ -7,32 +7,22 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 
 #include "converter/driver/pipeline.hpp"
 #include "converter/ir/text.hpp"
+#include "tests/golden/golden_files.hpp"
 
 namespace tenon::test {
 namespace {
 
 namespace fs = std::filesystem;
 
-fs::path Folder() {
-  const char* source = std::getenv("TENON_SOURCE_DIR");
-  return fs::path(source != nullptr ? source : ".") / "tests" / "golden";
-}
-
-std::string ReadText(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
 std::vector<uint8_t> Plan() {
-  auto graph = converter::ParseGraph(ReadText(Folder() / "classifier_head.graph"));
+  auto graph = converter::ParseGraph(ReadText(GoldenFolder() / "classifier_head.graph"));
   REQUIRE(graph.ok());
   converter::ConvertOptions options;
-  auto board = converter::LoadBoard((Folder() / "portable.json").string());
+  auto board = converter::LoadBoard((GoldenFolder() / "portable.json").string());
   REQUIRE(board.ok());
   options.board = std::move(*board);
   auto conversion = converter::ConvertGraph(std::move(*graph), options);
@@ -56,7 +46,7 @@ std::string Abridged(const std::string& text, size_t plan_bytes) {
 }
 
 void Compare(const std::string& text, const char* name) {
-  const fs::path path = Folder() / name;
+  const fs::path path = GoldenFolder() / name;
   CAPTURE(path.string());
   const char* update = std::getenv("TENON_UPDATE_GOLDEN");
   if (update != nullptr && std::string(update) == "1") {

@@ -7,26 +7,16 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
 #include "converter/driver/pipeline.hpp"
 #include "converter/ir/text.hpp"
+#include "tests/golden/golden_files.hpp"
 #include "tests/support/plan_text.hpp"
 
 namespace tenon::test {
 namespace {
 
 namespace fs = std::filesystem;
-
-fs::path GoldenFolder() {
-  const char* source = std::getenv("TENON_SOURCE_DIR");
-  return fs::path(source != nullptr ? source : ".") / "tests" / "golden";
-}
-
-std::string ReadText(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 /// The plan of a graph on its own board, or else that of this folder, as text.
 std::string Converted(const fs::path& graph_file) {

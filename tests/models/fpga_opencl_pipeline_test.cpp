@@ -16,9 +16,9 @@
 namespace tenon::test {
 namespace {
 
-constexpr size_t kImages = 6;
+constexpr size_t kStreamedImages = 6;
 constexpr size_t kImageBytes = 64 * sizeof(float);
-constexpr size_t kClasses = 10;
+constexpr size_t kOutputClasses = 10;
 
 /// The data of a .npy file of the digit classifier.
 std::vector<std::byte> DigitsData(const char* file) {
@@ -74,7 +74,7 @@ std::vector<std::vector<std::byte>> StreamImages(const std::vector<uint8_t>& byt
   {
     const StreamForTest stream(plan, OptionsOf(TENON_STREAM_PIPELINE));
     std::vector<Job> jobs;
-    for (size_t i = 0; i < kImages; ++i) jobs.push_back(JobFor(plan, {Image(i)}));
+    for (size_t i = 0; i < kStreamedImages; ++i) jobs.push_back(JobFor(plan, {Image(i)}));
     for (Job& job : jobs) REQUIRE(Submit(stream, job) == TENON_OK);
     for (const Job& job : jobs) {
       CHECK(Await(stream, job.ticket) == "");
@@ -87,14 +87,14 @@ std::vector<std::vector<std::byte>> StreamImages(const std::vector<uint8_t>& byt
 }
 
 float LargestDifference(const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
-  float x[kClasses];
-  float y[kClasses];
+  float x[kOutputClasses];
+  float y[kOutputClasses];
   REQUIRE(a.size() == sizeof x);
   REQUIRE(b.size() == sizeof y);
   std::memcpy(x, a.data(), sizeof x);
   std::memcpy(y, b.data(), sizeof y);
   float largest = 0;
-  for (size_t i = 0; i < kClasses; ++i) largest = std::max(largest, std::abs(x[i] - y[i]));
+  for (size_t i = 0; i < kOutputClasses; ++i) largest = std::max(largest, std::abs(x[i] - y[i]));
   return largest;
 }
 
@@ -113,8 +113,8 @@ TEST_CASE("three backends: each has stages of one pipeline, by the board's table
 TEST_CASE("three backends: a stream through all of them gives what the CPU alone gives") {
   const std::vector<uint8_t> cpu = ConvertDigits("x86-64", /*pipeline=*/false).plan;
   const auto streamed = StreamImages(ConvertDigits("x86-64-opencl-fpga", /*pipeline=*/true).plan);
-  REQUIRE(streamed.size() == kImages);
-  for (size_t i = 0; i < kImages; ++i) {
+  REQUIRE(streamed.size() == kStreamedImages);
+  for (size_t i = 0; i < kStreamedImages; ++i) {
     CAPTURE(i);
     const RunResult alone = RunPlan(cpu, {Image(i)});
     REQUIRE(alone.error == "");

@@ -29,7 +29,7 @@ void CheckMemory(const converter::MemoryReport& memory) {
   CHECK(static_cast<double>(memory.arena_bytes) <= 1.02 * static_cast<double>(memory.lower_bound));
 }
 
-void CheckModel(const std::filesystem::path& models, const FloatModel& model) {
+void CheckFloatModel(const std::filesystem::path& models, const FloatModel& model) {
   converter::ConvertOptions options = OptionsFor();
   options.model = ModelPath(models, model);
   const Arrays inputs = ReadArrays(models, model, "input");
@@ -64,7 +64,7 @@ TEST_CASE("Models: every float model agrees with ONNX Runtime, however it is con
     CAPTURE(model.folder);
     CAPTURE(model.file);
     REQUIRE(std::filesystem::exists(ModelPath(models, model)));
-    CheckModel(models, model);
+    CheckFloatModel(models, model);
   }
 }
 

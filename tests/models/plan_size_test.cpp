@@ -19,7 +19,7 @@ using converter::kNone;
 using converter::Op;
 using converter::TensorId;
 
-constexpr const char* kModels[] = {
+constexpr const char* kInt8Models[] = {
     "mobilenet_v2_224/model_qdq.onnx",          "mlperf_kws_dscnn/model_qdq.onnx",
     "mlperf_resnet8_cifar10/model_qdq.onnx",    "mlperf_ad01_autoencoder/model_qdq.onnx",
     "shufflenet_v2_qlinear_int8/model.onnx",    "mobilenet_v2_224/model_ptq_uint8io.tflite",
@@ -69,7 +69,7 @@ int64_t WeightBytes(const std::filesystem::path& path) {
 TEST_CASE("Models: plans of int8 models are little more than their weights") {
   const std::filesystem::path models = SharedPath("models");
   if (models.empty()) return;
-  for (const char* file : kModels) {
+  for (const char* file : kInt8Models) {
     CAPTURE(file);
     converter::ConvertOptions options = OptionsFor();
     options.model = models / file;

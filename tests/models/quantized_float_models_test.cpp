@@ -45,7 +45,7 @@ std::vector<int64_t> InputShape(const Conversion& conversion) {
   return shape;
 }
 
-void CheckModel(const std::filesystem::path& models, const FloatModel& model) {
+void CheckQuantized(const std::filesystem::path& models, const FloatModel& model) {
   CAPTURE(model.folder);
   converter::ConvertOptions options = OptionsFor();
   options.model = ModelPath(models, model);
@@ -82,7 +82,7 @@ void CheckModel(const std::filesystem::path& models, const FloatModel& model) {
 TEST_CASE("Quantized float models keep 30 dB of their outputs on the real input") {
   const std::filesystem::path models = SharedPath("models");
   if (models.empty()) return;
-  for (const FloatModel& model : FloatModels()) CheckModel(models, model);
+  for (const FloatModel& model : FloatModels()) CheckQuantized(models, model);
 }
 
 }  // namespace

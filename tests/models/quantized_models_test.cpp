@@ -30,7 +30,7 @@ struct QuantizedModel {
 // The references of QDQ models were computed in floats, whose sums are not exact: of the 6 million
 // numbers that MobileNetV2 rounds on its way some twenty lie within 0.00004 of a tie and come out
 // otherwise. One step of a logit, 0.063, is four of the softmax's 1/256 where a class is likely.
-constexpr QuantizedModel kModels[] = {
+constexpr QuantizedModel kQuantizedModels[] = {
     {{"mobilenet_v2_224", "model_qdq", "model_qdq."}, 2},
     {{"mlperf_kws_dscnn", "model_qdq", "model_qdq."}, 0},
     {{"mlperf_resnet8_cifar10", "model_qdq", "model_qdq."}, 0},
@@ -130,7 +130,7 @@ TEST_CASE(
   const std::filesystem::path models = SharedPath("models");
   if (models.empty()) return;
   Agreement all;
-  for (const QuantizedModel& model : kModels) {
+  for (const QuantizedModel& model : kQuantizedModels) {
     CAPTURE(std::string(model.model.folder));
     REQUIRE(std::filesystem::exists(ModelPath(models, model.model)));
     CheckModel(models, model, all);

@@ -57,7 +57,7 @@ struct Bar {
   double least_snr_db;
 };
 
-void CheckModel(const std::filesystem::path& models, const FloatModel& model, const Bar& bar) {
+void CheckStored(const std::filesystem::path& models, const FloatModel& model, const Bar& bar) {
   const std::filesystem::path path = ModelPath(models, model);
   const Arrays inputs = ReadArrays(models, model, "input");
   const Conversion plain = ConvertedAs(WeightsForm::kF32, path);
@@ -80,8 +80,8 @@ TEST_CASE("Stored weights: every float model, in f16 and in int8, computes nearl
   for (const FloatModel& model : FloatModels()) {
     CAPTURE(model.folder);
     CAPTURE(model.file);
-    CheckModel(models, model, {WeightsForm::kF16, 0.56, 44});
-    CheckModel(models, model, {WeightsForm::kInt8, 0.40, 25});
+    CheckStored(models, model, {WeightsForm::kF16, 0.56, 44});
+    CheckStored(models, model, {WeightsForm::kInt8, 0.40, 25});
   }
 }
 

@@ -18,7 +18,7 @@
 namespace tenon::test {
 namespace {
 
-struct Model {
+struct TfliteModel {
   const char* file;
   const char* input;
   const char* output;
@@ -27,7 +27,7 @@ struct Model {
   uint64_t reference;
 };
 
-constexpr Model kModels[] = {
+constexpr TfliteModel kTfliteModels[] = {
     {"mlperf_resnet8_cifar10/resnet8_float.tflite", "resnet8_float.input_0.npy",
      "resnet8_float.output_0.npy", 0},
     {"mlperf_ad01_autoencoder/ad01_float.tflite", "ad01_float.input_0.npy",
@@ -101,7 +101,7 @@ TEST_CASE(
     "TFLite models: integers have the reference kernels' bits, floats agree, portable and fast") {
   const std::filesystem::path models = SharedPath("models");
   if (models.empty()) return;
-  for (const Model& model : kModels) {
+  for (const TfliteModel& model : kTfliteModels) {
     const std::filesystem::path path = models / model.file;
     CAPTURE(model.file);
     converter::ConvertOptions options = OptionsFor();

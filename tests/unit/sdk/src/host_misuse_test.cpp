@@ -11,13 +11,6 @@
 namespace tenon::test {
 namespace {
 
-void CheckFailed(tenon_status status, tenon_status expected, const tenon_error& error,
-                 std::string_view words) {
-  CHECK(status == expected);
-  CHECK_MESSAGE(std::string_view(error.message).find(words) != std::string_view::npos,
-                error.message);
-}
-
 TEST_CASE("tenon_plan_open: a path that is no plan says why") {
   tenon_plan* plan = nullptr;
   tenon_error error;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
+#include <string_view>
 #include <vector>
 
 #include "tenon/tenon.h"
@@ -61,6 +62,33 @@ class LoadedForTest {
   Memory state_;
   tenon_plan* plan_ = nullptr;
 };
+
+/// What loading a plan says, in memory of its own.
+inline tenon_status LoadStatus(const std::vector<uint8_t>& bytes, tenon_error& error,
+                               const tenon_backend* backend = tenon_backend_cpu_portable()) {
+  const PlanBytes file(bytes);
+  size_t scratch_bytes = 0;
+  size_t state_bytes = 0;
+  REQUIRE(tenon_plan_scratch_size(file.data(), file.size(), &scratch_bytes, &error) == TENON_OK);
+  REQUIRE(tenon_plan_state_size(file.data(), file.size(), &state_bytes, &error) == TENON_OK);
+  Memory scratch = MakeMemory(scratch_bytes);
+  Memory state = MakeMemory(state_bytes);
+  const tenon_backends backends{&backend, 1};
+  tenon_plan* plan = nullptr;
+  const tenon_status status =
+      tenon_plan_load(file.data(), file.size(), &backends, 1, state.data(), state_bytes,
+                      scratch.data(), scratch_bytes, &plan, &error);
+  tenon_plan_unload(plan);
+  return status;
+}
+
+/// The status is the expected one, and its message holds the words.
+inline void CheckFailed(tenon_status status, tenon_status expected, const tenon_error& error,
+                        std::string_view words) {
+  CHECK(status == expected);
+  CHECK_MESSAGE(std::string_view(error.message).find(words) != std::string_view::npos,
+                error.message);
+}
 
 /// Arenas for one session of a plan.
 class ArenasForTest {

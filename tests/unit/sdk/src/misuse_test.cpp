@@ -8,13 +8,6 @@
 namespace tenon::test {
 namespace {
 
-void CheckFailed(tenon_status status, tenon_status expected, const tenon_error& error,
-                 std::string_view words) {
-  CHECK(status == expected);
-  CHECK_MESSAGE(std::string_view(error.message).find(words) != std::string_view::npos,
-                error.message);
-}
-
 /// Arguments of tenon_plan_load that are right; a test spoils one.
 struct LoadArguments {
   LoadArguments() {

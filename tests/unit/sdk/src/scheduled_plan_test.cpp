@@ -5,6 +5,7 @@
 #include "converter/layout/lower.hpp"
 #include "converter/schedule/make_schedule.hpp"
 #include "tests/support/evaluate_graph.hpp"
+#include "tests/support/parsed_graph.hpp"
 #include "tests/support/shared_folder.hpp"
 #include "tests/unit/sdk/src/sdk_testing.hpp"
 #include "tests/unit/sdk/src/split_graphs.hpp"
@@ -14,6 +15,7 @@ namespace {
 
 using converter::Board;
 using converter::Graph;
+using converter::Parsed;
 
 /// The plan for `npu-3unit` with that much fast memory.
 std::vector<uint8_t> ScheduledPlan(Graph graph, int64_t sram_bytes) {
@@ -62,12 +64,6 @@ void CheckScheduled(Graph graph, int64_t sram_bytes) {
   for (size_t i = 0; i < values.size(); ++i) {
     CHECK(RelativeDifference(result.outputs[i], values[i]) < 1e-5);
   }
-}
-
-Graph Parsed(const std::string& text) {
-  auto graph = converter::ParseGraph(text);
-  if (!graph.ok()) FAIL(graph.error().message);
-  return std::move(*graph);
 }
 
 TEST_CASE("Scheduled plan: transfers, three workers and two memories give the graph's values") {

@@ -8,7 +8,7 @@ namespace tenon::test {
 namespace {
 
 /// next = x + s, y = next * s; s finds next in the run after, and begins with 1, 2, 3, 4.
-constexpr const char* kSums = R"(graph sums
+constexpr const char* kSumsAndProducts = R"(graph sums
 input %x: f32[4]
 input %s: f32[4]
 %n = binary(%x, %s)
@@ -18,54 +18,54 @@ output %y as "y"
 state "s" = "next" from [1, 2, 3, 4]
 )";
 
-using Values = std::vector<float>;
+using FourValues = std::vector<float>;
 
-Values Step(const SessionForTest& session, const Values& x) {
+FourValues Step(const SessionForTest& session, const FourValues& x) {
   std::memcpy(tenon_session_input(session.get(), 0), x.data(), x.size() * sizeof(float));
   tenon_error error;
   REQUIRE(tenon_session_run(session.get(), &error) == TENON_OK);
-  Values y(4);
+  FourValues y(4);
   std::memcpy(y.data(), tenon_session_output(session.get(), 0), y.size() * sizeof(float));
   return y;
 }
 
 TEST_CASE("State: is no port, begins as the model says, and is what the run before has written") {
-  const LoadedForTest plan(PlanOf(kSums));
+  const LoadedForTest plan(PlanOf(kSumsAndProducts));
   CHECK(tenon_plan_input_count(plan.get()) == 1);
   CHECK(tenon_plan_output_count(plan.get()) == 1);
   const SessionForTest session(plan);
-  CHECK(Step(session, {1, 1, 1, 1}) == Values{2, 6, 12, 20});  // s = 1, 2, 3, 4
-  CHECK(Step(session, {1, 0, 0, 0}) == Values{6, 9, 16, 25});  // s = 2, 3, 4, 5
-  CHECK(Step(session, {0, 0, 0, -5}) == Values{9, 9, 16, 0});  // s = 3, 3, 4, 5
-  CHECK(Step(session, {0, 0, 0, 7}) == Values{9, 9, 16, 0});   // s = 3, 3, 4, 0
+  CHECK(Step(session, {1, 1, 1, 1}) == FourValues{2, 6, 12, 20});  // s = 1, 2, 3, 4
+  CHECK(Step(session, {1, 0, 0, 0}) == FourValues{6, 9, 16, 25});  // s = 2, 3, 4, 5
+  CHECK(Step(session, {0, 0, 0, -5}) == FourValues{9, 9, 16, 0});  // s = 3, 3, 4, 5
+  CHECK(Step(session, {0, 0, 0, 7}) == FourValues{9, 9, 16, 0});   // s = 3, 3, 4, 0
 }
 
 TEST_CASE("State: two sessions of a plan keep their own") {
-  const LoadedForTest plan(PlanOf(kSums));
+  const LoadedForTest plan(PlanOf(kSumsAndProducts));
   const SessionForTest one(plan);
   const SessionForTest other(plan);
-  CHECK(Step(one, {1, 1, 1, 1}) == Values{2, 6, 12, 20});
-  CHECK(Step(other, {1, 1, 1, 1}) == Values{2, 6, 12, 20});
-  CHECK(Step(one, {1, 0, 0, 0}) == Values{6, 9, 16, 25});
-  CHECK(Step(one, {0, 0, 0, 0}) == Values{9, 9, 16, 25});
-  CHECK(Step(other, {1, 0, 0, 0}) == Values{6, 9, 16, 25});
+  CHECK(Step(one, {1, 1, 1, 1}) == FourValues{2, 6, 12, 20});
+  CHECK(Step(other, {1, 1, 1, 1}) == FourValues{2, 6, 12, 20});
+  CHECK(Step(one, {1, 0, 0, 0}) == FourValues{6, 9, 16, 25});
+  CHECK(Step(one, {0, 0, 0, 0}) == FourValues{9, 9, 16, 25});
+  CHECK(Step(other, {1, 0, 0, 0}) == FourValues{6, 9, 16, 25});
 }
 
 TEST_CASE("State: a reset begins anew") {
-  const LoadedForTest plan(PlanOf(kSums));
+  const LoadedForTest plan(PlanOf(kSumsAndProducts));
   const SessionForTest session(plan);
   const SessionForTest other(plan);
-  CHECK(Step(session, {1, 1, 1, 1}) == Values{2, 6, 12, 20});
-  CHECK(Step(other, {1, 1, 1, 1}) == Values{2, 6, 12, 20});
+  CHECK(Step(session, {1, 1, 1, 1}) == FourValues{2, 6, 12, 20});
+  CHECK(Step(other, {1, 1, 1, 1}) == FourValues{2, 6, 12, 20});
   tenon_error error;
   REQUIRE(tenon_session_reset(session.get(), &error) == TENON_OK);
-  CHECK(Step(session, {1, 1, 1, 1}) == Values{2, 6, 12, 20});
-  CHECK(Step(other, {1, 0, 0, 0}) == Values{6, 9, 16, 25});
+  CHECK(Step(session, {1, 1, 1, 1}) == FourValues{2, 6, 12, 20});
+  CHECK(Step(other, {1, 0, 0, 0}) == FourValues{6, 9, 16, 25});
   CHECK(tenon_session_reset(nullptr, &error) == TENON_INVALID_ARGUMENT);
 }
 
 TEST_CASE("State: without a first value it begins with zeros, whatever the arena holds") {
-  std::string text = kSums;
+  std::string text = kSumsAndProducts;
   text.resize(text.find(" from"));
   const LoadedForTest plan(PlanOf(text));
   ArenasForTest arenas(plan.get());
@@ -78,7 +78,7 @@ TEST_CASE("State: without a first value it begins with zeros, whatever the arena
   REQUIRE(tenon_session_create(plan.get(), state.data(), tenon_session_state_size(plan.get()),
                                arenas.data(), arenas.size(), &session, &error) == TENON_OK);
   for (int run = 0; run < 3; ++run) {
-    const Values x(4, 1.0F);
+    const FourValues x(4, 1.0F);
     std::memcpy(tenon_session_input(session, 0), x.data(), sizeof(float) * 4);
     REQUIRE(tenon_session_run(session, &error) == TENON_OK);
     float y = 0;

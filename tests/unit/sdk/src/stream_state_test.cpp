@@ -17,7 +17,7 @@ using converter::Graph;
 using Arrays = std::vector<std::vector<std::byte>>;
 
 /// sum = x + s, and s finds sum in the run after: y is the sum of all inputs so far.
-constexpr const char* kSums = R"(graph sums
+constexpr const char* kSumsSoFar = R"(graph sums
 input %x: f32[64]
 input %s: f32[64]
 %n = binary(%x, %s)
@@ -49,7 +49,7 @@ void CheckSums(const StreamForTest& stream, const tenon_plan* plan, int count) {
 }
 
 TEST_CASE("Stream with state: inputs are taken in the order in which they were handed in") {
-  const LoadedForTest plan(PlanOf(kSums));
+  const LoadedForTest plan(PlanOf(kSumsSoFar));
   const StreamForTest stream(plan.get());
   CheckSums(stream, plan.get(), 100);
   tenon_error error;
@@ -58,7 +58,7 @@ TEST_CASE("Stream with state: inputs are taken in the order in which they were h
 }
 
 TEST_CASE("Stream with state: two streams of a plan at once keep their own") {
-  const LoadedForTest plan(PlanOf(kSums));
+  const LoadedForTest plan(PlanOf(kSumsSoFar));
   const StreamForTest one(plan.get());
   const StreamForTest other(plan.get());
   std::thread beside([&] { CheckSums(other, plan.get(), 100); });
@@ -126,13 +126,13 @@ TEST_CASE("Stream with state: windows in their place are each stream's and each 
 }
 
 TEST_CASE("Stream with state: several replicas are refused, because each would miss inputs") {
-  const LoadedForTest plan(PlanOf(kSums));
+  const LoadedForTest plan(PlanOf(kSumsSoFar));
   CHECK(OpenError(plan.get(), OptionsOf(TENON_STREAM_SEQUENTIAL, 2)).find("keeps state") !=
         std::string::npos);
 }
 
 TEST_CASE("Stream with state: a reset while an input is under way is refused") {
-  const LoadedForTest plan(PlanOf(kSums));
+  const LoadedForTest plan(PlanOf(kSumsSoFar));
   CHECK(tenon_stream_reset(nullptr, nullptr) == TENON_INVALID_ARGUMENT);
   const StreamForTest stream(plan.get());
   CHECK(tenon_stream_reset(stream.get(), nullptr) == TENON_OK);

@@ -190,7 +190,7 @@ const %w: f32[16,16,3,3] = random(1)
 output %y
 )");
   REQUIRE(graph.ok());
-  const auto conversion = converter::ConvertGraph(*graph, test::OptionsFor());
+  const auto conversion = converter::ConvertGraph(*graph, tenon::test::OptionsFor());
   REQUIRE(conversion.ok());
   plan = folder.File("a 'small' plan.tenon");
   std::ofstream(plan, std::ios::binary)
