@@ -89,7 +89,7 @@ Inputs RandomInputs(Numbers& numbers) {
   return in;
 }
 
-void Clock(Dsp48e2Bench& bench, const Inputs& in) {
+void ClockSlice(Dsp48e2Bench& bench, const Inputs& in) {
   bench.A = static_cast<uint32_t>(in.a);
   bench.B = static_cast<uint32_t>(in.b);
   bench.C = in.c;
@@ -117,7 +117,7 @@ TEST_CASE("DSP48E2: registers, pre-adder, product, sums and cascades are as docu
     Inputs in = RandomInputs(numbers);
     const bool is_filling = i < 8;  // what registers begin with is not defined
     if (is_filling) in.ceb1 = in.ceb2 = in.cea2 = in.ced = true;
-    Clock(*bench, in);
+    ClockSlice(*bench, in);
     registers.Clock(in);
     if (is_filling) continue;
     const int64_t plain = SignExtended(in.a, 27) * SignExtended(in.b, 18);
@@ -141,7 +141,7 @@ TEST_CASE("DSP48E2: two pixels beside each other give both products with one wei
         in.inmode = 0b00100;
         in.opmode = in.tail_opmode = 5;
         in.ceb1 = in.ceb2 = in.cea2 = in.ced = true;
-        for (int i = 0; i < 4; ++i) Clock(*bench, in);
+        for (int i = 0; i < 4; ++i) ClockSlice(*bench, in);
         const int64_t expected = int64_t{second} * weight * (1 << 18) + int64_t{first} * weight;
         differences += SignExtended(bench->head_p, 48) != expected ? 1 : 0;
       }
