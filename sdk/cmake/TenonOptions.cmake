@@ -125,6 +125,16 @@ if(TENON_PYTHON AND NOT pybind11_FOUND)
 endif()
 option(TENON_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 
+# Sanitizers, coverage and other processors compile each file of tests by itself, so that each is
+# known to include what it uses.
+if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT CMAKE_CROSSCOMPILING AND NOT TENON_SANITIZE AND
+   NOT TENON_COVERAGE AND NOT TENON_FUZZ)
+  set(batches_default ON)
+else()
+  set(batches_default OFF)
+endif()
+option(TENON_TEST_BATCHES "Compile several files of a test program as one" ${batches_default})
+
 if(TENON_ONEDNN)
   find_package(dnnl CONFIG REQUIRED)
   find_package(OpenMP COMPONENTS CXX REQUIRED)
