@@ -1,6 +1,8 @@
 // Unary and binary ops, and the functions fused into others.
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "runtime/ops/attributes.hpp"
 #include "runtime/ops/rows.hpp"
 #include "tests/unit/runtime/ops/op_tester.hpp"
