@@ -2,7 +2,7 @@
 // rows shorter than a vector several are in one.
 #pragma once
 
-#include "backends/cpu/kernels/f32/simd/activate.hpp"
+#include "backends/cpu/kernels/f32/simd/functions.hpp"
 #include "backends/cpu/kernels/f32/simd/vectors.hpp"
 
 namespace tenon::cpu::f32::TENON_F32_ISA {

@@ -2,7 +2,7 @@
 // pixels and their weights are found; then channels are, where they lie side by side.
 #pragma once
 
-#include "backends/cpu/kernels/f32/simd/activate.hpp"
+#include "backends/cpu/kernels/f32/simd/functions.hpp"
 #include "backends/cpu/kernels/f32/simd/vectors.hpp"
 
 namespace tenon::cpu::f32::TENON_F32_ISA {

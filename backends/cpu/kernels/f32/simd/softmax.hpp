@@ -1,7 +1,7 @@
 // Computes softmax of rows: long rows have their elements in lanes, short ones one row per lane.
 #pragma once
 
-#include "backends/cpu/kernels/f32/simd/activate.hpp"
+#include "backends/cpu/kernels/f32/simd/functions.hpp"
 #include "backends/cpu/kernels/f32/simd/vectors.hpp"
 
 namespace tenon::cpu::f32::TENON_F32_ISA {
@@ -13,8 +13,21 @@ constexpr float kLowest = -__builtin_inff();
   constexpr float kLogOfSmallest = -87.3365F;
   const Floats zeros = {};
   const Floats lowest = zeros + kLogOfSmallest;
+#if TENON_F32_AVX512
+  // Fewer instructions than by those that round and scale.
+  constexpr float kRounder = 12582912.0F;  // 1.5 * 2^23: adding it rounds to an integer
+  const Floats raised = Raised<kLanes>(x, lowest);
+  const Floats shifted = raised * 1.44269504F + kRounder;
+  const Floats whole = shifted - kRounder;
+  const Floats mantissa = ExpOfRest((raised - whole * 0.693359375F) + whole * 2.12194440e-4F);
+  const __mmask16 is_normal = _mm512_cmp_ps_mask(x, lowest, _CMP_NLT_UQ);  // NaN stays NaN
+  const __m512i exponent = _mm512_slli_epi32(reinterpret_cast<__m512i>(shifted), 23);
+  return reinterpret_cast<Floats>(
+      _mm512_maskz_add_epi32(is_normal, reinterpret_cast<__m512i>(mantissa), exponent));
+#else
   const Floats result = ExpOfModerate(Raised<kLanes>(x, lowest));
   return x < lowest ? zeros : result;
+#endif
 }
 
 /// Returns log of a normal number of at least 1, or of NaN.
@@ -45,38 +58,67 @@ static float SumOfLanes(Floats values) {
   return lane >= kLanes - count ? values : Floats{};
 }
 
-/// Returns the sum of exp(x - largest), and stores these in y unless it is null.
-template <bool kStore>
-static float SumOfExponentials(const float* x, float largest, float* y, int count) {
-  const Floats last = Load<kLanes>(x + count - kLanes);  // before y, which may be x, is written
+static float SumOfExponentials(const float* x, float largest, int count) {
   Floats sum = {};
   int i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    const Floats values = ExpOfNegative(Load<kLanes>(x + i) - largest);
-    sum += values;
-    if constexpr (kStore) Store<kLanes>(y + i, values);
-  }
+  for (; i + kLanes <= count; i += kLanes) sum += ExpOfNegative(Load<kLanes>(x + i) - largest);
   if (i < count) {
-    const Floats values = ExpOfNegative(last - largest);
-    sum += LastLanes(values, count - i);
-    if constexpr (kStore) Store<kLanes>(y + count - kLanes, values);
+    const Floats last = Load<kLanes>(x + count - kLanes);
+    sum += LastLanes(ExpOfNegative(last - largest), count - i);
   }
   return SumOfLanes(sum);
 }
 
-static void SoftmaxLongRow(const float* x, float* y, int count) {
-  const float sum = SumOfExponentials<true>(x, LargestOf(x, count), y, count);
-  const float scale = 1.0F / sum;
-  const Floats last = Load<kLanes>(y + count - kLanes) * scale;
-  for (int i = 0; i + kLanes <= count; i += kLanes) {
-    Store<kLanes>(y + i, Load<kLanes>(y + i) * scale);
+/// Computes kRows rows at once, so that none waits for what folds the lanes of another.
+template <int kRows>
+static void SoftmaxLongRows(const SoftmaxCall& call, int first) {
+  const int count = call.count;
+  const float* x[kRows];
+  float* y[kRows];
+  Floats sums[kRows] = {};
+  Floats largest[kRows];
+  Floats last[kRows];  // read before y, which may be x, is written
+  TENON_UNROLL
+  for (int r = 0; r < kRows; ++r) {
+    x[r] = call.x + (first + r) * call.x_step;
+    y[r] = call.y + (first + r) * call.y_step;
+    last[r] = Load<kLanes>(x[r] + count - kLanes);
+    largest[r] = Larger(last[r], Floats{} + kLowest);
   }
-  Store<kLanes>(y + count - kLanes, last);
+  int i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    TENON_UNROLL
+    for (int r = 0; r < kRows; ++r) largest[r] = Larger(Load<kLanes>(x[r] + i), largest[r]);
+  }
+  TENON_UNROLL
+  for (int r = 0; r < kRows; ++r) {
+    largest[r] = FoldLanes(largest[r], [](auto a, auto b) { return a > b ? a : b; }) + Floats{};
+  }
+  for (i = 0; i + kLanes <= count; i += kLanes) {
+    TENON_UNROLL
+    for (int r = 0; r < kRows; ++r) {
+      const Floats values = ExpOfNegative(Load<kLanes>(x[r] + i) - largest[r]);
+      sums[r] += values;
+      Store<kLanes>(y[r] + i, values);
+    }
+  }
+  TENON_UNROLL
+  for (int r = 0; r < kRows; ++r) {
+    last[r] = ExpOfNegative(last[r] - largest[r]);
+    if (i < count) sums[r] += LastLanes(last[r], count - i);
+    sums[r] = 1.0F / SumOfLanes(sums[r]) + Floats{};
+  }
+  for (i = 0; i + kLanes <= count; i += kLanes) {
+    TENON_UNROLL
+    for (int r = 0; r < kRows; ++r) Store<kLanes>(y[r] + i, Load<kLanes>(y[r] + i) * sums[r]);
+  }
+  TENON_UNROLL
+  for (int r = 0; r < kRows; ++r) Store<kLanes>(y[r] + count - kLanes, last[r] * sums[r]);
 }
 
 static void LogSoftmaxLongRow(const float* x, float* y, int count) {
   const float largest = LargestOf(x, count);
-  const Floats sum = SumOfExponentials<false>(x, largest, nullptr, count) + Floats{};
+  const Floats sum = SumOfExponentials(x, largest, count) + Floats{};
   const float log_sum = LogOfSum(sum)[0];
   const Floats last = (Load<kLanes>(x + count - kLanes) - largest) - log_sum;
   for (int i = 0; i + kLanes <= count; i += kLanes) {
@@ -166,15 +208,15 @@ static void RunSoftmax(const SoftmaxCall& call) {
     }
     return;
   }
-  for (int row = 0; row < call.rows; ++row) {
-    const float* x = call.x + row * call.x_step;
-    float* y = call.y + row * call.y_step;
-    if (call.log) {
-      LogSoftmaxLongRow(x, y, call.count);
-    } else {
-      SoftmaxLongRow(x, y, call.count);
+  if (call.log) {
+    for (int row = 0; row < call.rows; ++row) {
+      LogSoftmaxLongRow(call.x + row * call.x_step, call.y + row * call.y_step, call.count);
     }
+    return;
   }
+  int row = 0;
+  for (; row + 2 <= call.rows; row += 2) SoftmaxLongRows<2>(call, row);
+  if (row < call.rows) SoftmaxLongRows<1>(call, row);
 }
 
 }  // namespace tenon::cpu::f32::TENON_F32_ISA

@@ -117,6 +117,36 @@ TEST_CASE("Vector functions: near the portable ones over their whole range") {
   CheckAgainstPortable(values);
 }
 
+TEST_CASE("Vector functions: what a lane gets does not depend on its neighbours") {
+  std::vector<float> near;
+  for (int i = 0; i < 64; ++i) near.push_back(0.17F * static_cast<float>(i) - 5.0F);
+  for (const f32::Routines* routines : f32::UsableRoutines()) {
+    CAPTURE(routines->name);
+    for (const UnaryFunction function : kFunctions) {
+      CAPTURE(static_cast<int>(function));
+      const std::vector<float> alone = Activated(*routines, function, near);
+      std::vector<float> mixed = near;
+      for (size_t i = 0; i < mixed.size(); i += 3) mixed[i] = i % 2 == 0 ? -40.0F : 40.0F;
+      mixed = Activated(*routines, function, mixed);
+      for (size_t i = 0; i < mixed.size(); ++i) {
+        if (i % 3 != 0 && !std::isnan(alone[i])) CHECK(mixed[i] == alone[i]);
+      }
+    }
+  }
+}
+
+TEST_CASE("Vector functions: gates that are open let through exactly what comes") {
+  const std::vector<float> values = {20.0F, 31.7F, 1e4F, 3e38F};
+  for (const f32::Routines* routines : f32::UsableRoutines()) {
+    CAPTURE(routines->name);
+    for (const UnaryFunction function :
+         {UnaryFunction::kSilu, UnaryFunction::kGelu, UnaryFunction::kGeluTanh}) {
+      CHECK(Activated(*routines, function, values) == values);
+    }
+    CHECK(Activated(*routines, UnaryFunction::kSigmoid, values) == std::vector<float>(4, 1.0F));
+  }
+}
+
 TEST_CASE("Vector functions: sines and cosines of many turns, near their zeros too") {
   std::vector<float> values;
   for (float x = 0.37F; x < 3e5F; x *= 1.00171F) values.push_back(x);
