@@ -136,9 +136,18 @@ template <int kRows, typename Far>
   return 1.0F / (1.0F + ExpOfModerate(-moderate.Clamp(x)));
 }
 
+/// Returns 1 / (1 + exp(x)) of x >= 0; beyond 17.6 it may be that of 17.6.
+[[gnu::always_inline]] static inline Floats LogisticTail(Floats x) {
+#if TENON_F32_AVX512
+  return TailByTable(kLogisticTail, AtMost(x, kLogisticTail.last));
+#else
+  return 1.0F / (ExpOfModerate(AtMost(x, 40.0F)) + 1.0F);
+#endif
+}
+
 [[gnu::always_inline]] static inline Floats Sigmoid(Floats x) {
 #if TENON_F32_AVX512
-  const Floats tail = TailByTable(kLogisticTail, AtMost(Magnitude(x), kLogisticTail.last));
+  const Floats tail = LogisticTail(Magnitude(x));
   return OrFarBelow(kLogisticTail, x, x < Floats{} ? tail : 1.0F - tail, SigmoidByExp);
 #else
   return SigmoidByExp(x);
@@ -146,8 +155,9 @@ template <int kRows, typename Far>
 }
 
 [[gnu::always_inline]] static inline Floats Tanh(Floats x) {
-  const Floats magnitude = AtMost(Magnitude(x), 20.0F);
-  const Floats far = 1.0F - 2.0F / (ExpOfModerate(magnitude + magnitude) + 1.0F);
+  const Floats magnitude = Magnitude(x);
+  const Floats half = LogisticTail(magnitude + magnitude);
+  const Floats far = 1.0F - (half + half);
   const Floats square = x * x;
   Floats p = square * -5.704989191e-3F + 2.063908987e-2F;
   p = p * square - 5.373971537e-2F;
@@ -195,9 +205,19 @@ template <int kRows, typename Far>
   return Scaled(ExpOfRest(split.rest + tail), split.exponent);
 }
 
+/// Returns erfc(z) / 2 of z >= 0; beyond 4.4 it may be that of 4.4.
+[[gnu::always_inline]] static inline Floats HalfOfErfc(Floats z) {
+#if TENON_F32_AVX512
+  return TailByTable(kNormalTail, AtMost(z * 1.41421356F, kNormalTail.last));
+#else
+  const Floats moderate = AtMost(z, 9.0F);
+  return ScaledTail(moderate * 1.41421356F) * ExpOfSquare(moderate, -1.0F);
+#endif
+}
+
 [[gnu::always_inline]] static inline Floats Erf(Floats x) {
-  const Floats z = AtMost(Magnitude(x), 9.0F);
-  const Floats half = ScaledTail(z * 1.41421356F) * ExpOfSquare(z, -1.0F);
+  const Floats z = Magnitude(x);
+  const Floats half = HalfOfErfc(z);
   const Floats far = 1.0F - (half + half);
   const Floats square = x * x;
   Floats p = square * -6.535225548e-4F + 5.085128825e-3F;
