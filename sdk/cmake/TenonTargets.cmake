@@ -69,11 +69,13 @@ function(tenon_precompiled_warnings target)
 endfunction()
 
 # tenon_host_library(NAME SOURCES...): C++20. Where TENON_PRECOMPILED_BY is set, that library's
-# precompiled headers are used: standard ones and fmt.
+# precompiled headers are used: standard ones and fmt. TENON_HOST_OPTIONS: how it is optimised, if
+# not as the build's type has it.
 function(tenon_host_library name)
   add_library(${name} STATIC ${ARGN})
   target_compile_features(${name} PUBLIC cxx_std_20)
   target_link_libraries(${name} PRIVATE $<BUILD_INTERFACE:tenon_flags>)
+  target_compile_options(${name} PRIVATE ${TENON_HOST_OPTIONS})
   set_target_properties(${name} PROPERTIES CXX_STANDARD 20)
   if(TENON_PRECOMPILED_BY STREQUAL name)
     target_precompile_headers(${name} PRIVATE ${TENON_PRECOMPILED_STANDARD} <fmt/format.h>)

@@ -22,12 +22,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
-uint64_t Nanoseconds() {
-  return static_cast<uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch())
-          .count());
-}
-
 }  // namespace
 
 std::string HeapSpace(const Plan& plan) {
@@ -80,9 +74,9 @@ Measurement Measure(const Plan& plan, const BenchOptions& options) {
   };
   for (int i = 0; i < options.warmup; ++i) run();
   for (int i = 0; i < options.iterations; ++i) {
-    const uint64_t start = Nanoseconds();
+    const uint64_t start = MonotonicNanoseconds();
     run();
-    result.latencies_ms.push_back(static_cast<double>(Nanoseconds() - start) / 1e6);
+    result.latencies_ms.push_back(static_cast<double>(MonotonicNanoseconds() - start) / 1e6);
   }
   std::sort(result.latencies_ms.begin(), result.latencies_ms.end());
   result.throughput = 1e3 / result.Quantile(0.5);

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "sdk/tools/bench.hpp"
 #include "sdk/tools/plan_runner.hpp"
@@ -14,11 +13,6 @@
 
 namespace tenon::tool {
 namespace {
-
-uint64_t Nanoseconds() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
-}
 
 /// Times of one op, or of whole runs, run after run.
 using Times = std::vector<uint64_t>;
@@ -61,12 +55,12 @@ void TraceOps(const Plan& plan, Session& session, const BenchOptions& options,
   trace.record = [](void* context, size_t op, uint64_t nanoseconds) {
     (*static_cast<std::vector<Times>*>(context))[op].push_back(nanoseconds);
   };
-  trace.clock_nanoseconds = [](void*) { return Nanoseconds(); };
+  trace.clock_nanoseconds = [](void*) { return MonotonicNanoseconds(); };
   Times whole;
   for (size_t i = 0; i < runs; ++i) {
-    const uint64_t start = Nanoseconds();
+    const uint64_t start = MonotonicNanoseconds();
     if (const auto error = session.RunTraced(trace)) FailWith(*error, "bench");
-    whole.push_back(Nanoseconds() - start);
+    whole.push_back(MonotonicNanoseconds() - start);
   }
   for (const Times& times : of_ops) result.op_ms.push_back(times.empty() ? 0 : MedianMs(times));
   result.traced_ms = MedianMs(whole);

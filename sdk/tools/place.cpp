@@ -11,14 +11,14 @@
 namespace tenon::tool {
 namespace {
 
-struct Options {
+struct PlaceOptions {
   std::string csv;
   std::string limit;
   double time_limit = 0;
   std::string output;
 };
 
-void Place(const Options& options) {
+void Place(const PlaceOptions& options) {
   const std::vector<uint8_t> bytes = ReadFile(options.csv);
   PlaceRequest request;
   request.csv = {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -43,7 +43,7 @@ void Place(const Options& options) {
 }  // namespace
 
 void AddPlace(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<PlaceOptions>();
   CLI::App* command = app.add_subcommand(
       "place", "Solves one arena placement instance (columns id, lower, upper, size).");
   command->add_option("BUFFERS", options->csv, "CSV file; 'upper' is exclusive")->required();

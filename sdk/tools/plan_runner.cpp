@@ -63,16 +63,12 @@ Plan OpenPlan(const std::string& path, int threads, bool portable, const std::st
   return std::move(*plan);
 }
 
-namespace {
-
 uint64_t MonotonicNanoseconds() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<uint64_t>(now.tv_sec) * kNanosecondsPerSecond +
          static_cast<uint64_t>(now.tv_nsec);
 }
-
-}  // namespace
 
 Session OpenSession(const Plan& plan, int device_seconds) {
   Expected<Session> session = Session::Open(plan);

@@ -16,6 +16,9 @@ namespace tenon::tool {
 
 inline constexpr uint64_t kNanosecondsPerSecond = 1'000'000'000;
 
+/// The time of a clock that is never set, for spans of time.
+[[nodiscard]] uint64_t MonotonicNanoseconds();
+
 /// Opens a plan; throws Failure. `threads` 0: one per processor available to this process.
 /// `program`: its name; empty: the first.
 [[nodiscard]] Plan OpenPlan(const std::string& path, int threads, bool portable,

@@ -16,7 +16,7 @@
 namespace tenon::tool {
 namespace {
 
-struct Options {
+struct ProfileOptions {
   ProfileRequest request;
   std::string output;
   std::string sweep = "on";
@@ -42,7 +42,7 @@ void PrintSummary(const MeasuredProfile& profile, const std::string& file) {
   }
 }
 
-void MakeAndWrite(const Options& options) {
+void MakeAndWrite(const ProfileOptions& options) {
   ProfileRequest request = options.request;
   request.sweep = options.sweep == "on";
   request.tuning = options.tuning == "on";
@@ -63,7 +63,7 @@ void MakeAndWrite(const Options& options) {
 }  // namespace
 
 void AddProfile(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ProfileOptions>();
   CLI::App* command = app.add_subcommand(
       "profile", "Measures ops on this machine, for the cost model of conversions.");
   command->add_option("--board", options->request.board, "The board that conversions will be for")
