@@ -64,7 +64,7 @@ class Plan:
     """A loaded plan file. Read-only: any number of threads and sessions may share it.
 
     `threads`: that one run may use. `program`: which of the file's ways to compute is loaded (None:
-    the first). `backends`: names; none given: all that there are."""
+    the first). `backends`: names; none given: those that the plan names."""
 
     def __init__(self, path: Union[str, os.PathLike[str]], *, threads: int = 1,
                  program: Optional[str] = None, backends: Sequence[str] = ()) -> None:

@@ -60,6 +60,20 @@ class ExampleTest(unittest.TestCase):
 
 
 class ConversionTest(WithPlan):
+    def test_opening_a_plan_loads_the_backends_that_it_names_alone(self):
+        program = ("import sys, tenon\n"
+                   "tenon.Plan(sys.argv[1])\n"
+                   "before = open('/proc/self/maps').read()\n"
+                   "names = tenon.backends()\n"
+                   "after = open('/proc/self/maps').read()\n"
+                   "print('_backend_' in before, len(names) > 1, '_backend_' in after)\n")
+        done = subprocess.run([sys.executable, "-c", program, self.file], text=True,
+                              capture_output=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        loaded_before, has_others, loaded_after = done.stdout.split()
+        self.assertEqual(loaded_before, "False")
+        self.assertEqual(has_others, loaded_after)
+
     def test_plans_have_the_bytes_of_the_commands(self):
         by_command = self.path / "by_command.tenon"
         done = command("convert", DIGITS / "digits.onnx", "-o", by_command, "--board", "x86-64",

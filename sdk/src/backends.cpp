@@ -1,6 +1,5 @@
 // The one place that names backends.
 #include <cstring>
-#include <iterator>
 
 #include "backends/cpu/cpu_backend.hpp"
 #ifdef TENON_BACKEND_MODULES
@@ -13,6 +12,7 @@
 #include "backends/fpga/fpga_backend.hpp"
 #endif
 #include "runtime/engine/loaded_plan.hpp"
+#include "sdk/src/backends_of_plan.hpp"
 #include "tenon/tenon.h"
 
 extern "C" {
@@ -45,10 +45,49 @@ const tenon_backend* tenon_backend_fpga(void) {
 #endif
 }
 
+}  // extern "C"
+
+namespace {
+
+struct NamedBackend {
+  const char* name;
+  const tenon_backend* (*get)();  ///< looks for a module, where backends are modules
+};
+
+constexpr NamedBackend kEvery[] = {
+    {"cpu", tenon_backend_cpu},
+    {"opencl", tenon_backend_opencl},
+    {"fpga", tenon_backend_fpga},
+};
+
+bool Names(const tenon::PlanView& plan, const char* name) {
+  for (size_t i = 0; i < plan.backend_count(); ++i) {
+    if (std::strcmp(plan.backend(i), name) == 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+size_t tenon::sdk::BackendsOfPlan(const PlanView& plan, Span<const tenon_backend*> backends) {
+  size_t count = 0;
+  for (const NamedBackend& entry : kEvery) {
+    // The CPU stands in for others.
+    if (entry.get != tenon_backend_cpu && !Names(plan, entry.name)) continue;
+    const tenon_backend* const backend = entry.get();
+    if (backend == nullptr || count == backends.size()) continue;
+    backends[count] = backend;
+    ++count;
+  }
+  return count;
+}
+
+extern "C" {
+
 size_t tenon_every_backend(const tenon_backend** backends, size_t room) {
   size_t count = 0;
-  for (const tenon_backend* backend :
-       {tenon_backend_cpu(), tenon_backend_opencl(), tenon_backend_fpga()}) {
+  for (const NamedBackend& entry : kEvery) {
+    const tenon_backend* const backend = entry.get();
     if (backend == nullptr) continue;  // this build lacks it
     if (backends != nullptr && count < room) backends[count] = backend;
     ++count;
@@ -57,10 +96,8 @@ size_t tenon_every_backend(const tenon_backend** backends, size_t room) {
 }
 
 const tenon_backend* tenon_backend_named(const char* name) {
-  const tenon_backend* backends[tenon::kMaxBackends] = {};
-  const size_t count = tenon_every_backend(backends, std::size(backends));
-  for (size_t i = 0; name != nullptr && i < count; ++i) {
-    if (std::strcmp(backends[i]->name, name) == 0) return backends[i];
+  for (const NamedBackend& entry : kEvery) {
+    if (name != nullptr && std::strcmp(entry.name, name) == 0) return entry.get();
   }
   return nullptr;
 }

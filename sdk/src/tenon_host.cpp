@@ -15,6 +15,7 @@
 #include "runtime/engine/host/clock.hpp"
 #include "runtime/engine/host/lent_arenas.hpp"
 #include "runtime/format/plan_view.hpp"
+#include "sdk/src/backends_of_plan.hpp"
 #include "sdk/src/handles.hpp"
 
 namespace {
@@ -172,12 +173,19 @@ Status LoadOpened(const PlanView& view, const char* program_name, const tenon_ba
 
 /// Reports while the file is still in memory: errors may name things inside it.
 tenon_status OpenFile(const char* path, bool is_mapped, const char* program,
-                      const tenon_backends& backends, int32_t threads, tenon_plan** plan,
+                      const tenon_backends* given, int32_t threads, tenon_plan** plan,
                       tenon_error* error) {
   FileMemory memory(is_mapped);
   if (const Status status = memory.Open(path); !status.ok()) return Report(status, error);
   const Result<PlanView> view = PlanView::Open(memory.bytes());
   if (!view.ok()) return Report(view.status(), error);
+  const tenon_backend* named[tenon::kMaxBackends] = {};
+  tenon_backends backends = {named, 0};
+  if (given != nullptr) {
+    backends = *given;
+  } else {
+    backends.count = tenon::sdk::BackendsOfPlan(*view, {named, tenon::kMaxBackends});
+  }
   const tenon_status code = Report(LoadOpened(*view, program, backends, threads, plan), error);
   if (code == TENON_OK) {
     (*plan)->loaded.mapping_bytes = memory.bytes().size();
@@ -195,10 +203,7 @@ tenon_status OpenPlan(const char* path, bool is_mapped, const char* program,
                   error);
   }
   *plan = nullptr;
-  const tenon_backend* every[tenon::kMaxBackends] = {};
-  const tenon_backends defaults{every, tenon_every_backend(every, tenon::kMaxBackends)};
-  return OpenFile(path, is_mapped, program, backends != nullptr ? *backends : defaults, threads,
-                  plan, error);
+  return OpenFile(path, is_mapped, program, backends, threads, plan, error);
 }
 
 // No model that is worth running takes a device so long.

@@ -58,8 +58,8 @@ class [[nodiscard]] Expected {
 class Plan {
  public:
   /// Reads and loads a plan file for runs on up to `threads` threads, with the backends given (the
-  /// pointers must outlive the plan), or with every backend of this build. `program`: its name in
-  /// the file; empty: the first.
+  /// pointers must outlive the plan), or with those of this build that the plan names. `program`:
+  /// its name in the file; empty: the first.
   [[nodiscard]] static Expected<Plan> Open(const std::string& path, int threads = 1,
                                            const std::vector<const tenon_backend*>& backends = {},
                                            const std::string& program = "") {
