@@ -133,7 +133,7 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT CMAKE_CROSSCOMPILING AND NOT TENO
 else()
   set(batches_default OFF)
 endif()
-option(TENON_TEST_BATCHES "Compile several files of a test program as one" ${batches_default})
+option(TENON_BATCHES "Compile several files of a test program, or of the command, as one" ${batches_default})
 
 if(TENON_ONEDNN)
   find_package(dnnl CONFIG REQUIRED)

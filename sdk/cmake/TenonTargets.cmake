@@ -158,7 +158,7 @@ function(tenon_test_program name)
   endif()
   set_target_properties(${name} PROPERTIES CXX_STANDARD 20
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
-  if(TENON_TEST_BATCHES)
+  if(TENON_BATCHES)
     cmake_language(EVAL CODE "cmake_language(DEFER CALL tenon_test_batches [[${name}]])")
   endif()
 endfunction()

@@ -122,7 +122,7 @@ TEST_CASE("Vector functions: what a lane gets does not depend on its neighbours"
   for (int i = 0; i < 64; ++i) near.push_back(0.17F * static_cast<float>(i) - 5.0F);
   for (const f32::Routines* routines : f32::UsableRoutines()) {
     CAPTURE(routines->name);
-    for (const UnaryFunction function : kFunctions) {
+    for (const UnaryFunction function : kVectorFunctions) {
       CAPTURE(static_cast<int>(function));
       const std::vector<float> alone = Activated(*routines, function, near);
       std::vector<float> mixed = near;
