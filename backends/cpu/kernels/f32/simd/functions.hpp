@@ -231,10 +231,8 @@ template <int kRows, typename Far>
 /// Below -13 it is no smaller than there, about -1e-37, so that minus infinity needs no case of its
 /// own.
 [[gnu::always_inline]] static inline Floats GeluByExp(Floats x) {
-  const Floats raised = AtLeast(x, -13.0F);
-  const Floats magnitude = AtMost(Magnitude(raised), 13.0F);
-  const Floats half = ScaledTail(magnitude) * ExpOfSquare(magnitude, -0.5F);
-  return raised * (x < Floats{} ? half : 1.0F - half);
+  const Floats m = AtMost(Magnitude(x), 13.0F);
+  return AtLeast(x, 0.0F) - m * (ScaledTail(m) * ExpOfSquare(m, -0.5F));
 }
 
 [[gnu::always_inline]] static inline Floats Gelu(Floats x) {
