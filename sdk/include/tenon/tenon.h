@@ -170,7 +170,8 @@ TENON_API const tenon_backend* tenon_backend_opencl(void);
  * (when a start counts as stuck; 120). */
 TENON_API const tenon_backend* tenon_backend_fpga(void);
 /* [host] Every backend of this build, the CPU's first. (Where none are given, a plan is opened with
- * the CPU's and those that it names; no other is looked for.) Writes at most `room` of them and returns how many there are. */
+ * the CPU's and those that it names; no other is looked for.) Writes at most `room` of them and
+ * returns how many there are. */
 TENON_API size_t tenon_every_backend(const tenon_backend** backends, size_t room);
 /* [host] That of them with this name, or NULL. */
 TENON_API const tenon_backend* tenon_backend_named(const char* name);
@@ -247,7 +248,8 @@ TENON_API TENON_NODISCARD tenon_status tenon_plan_verify(const tenon_plan* plan,
 
 /* [host] Reads the file into memory of its own, so that whatever happens to the file later does not
  * matter; allocates what tenon_plan_load needs, and loads with `backends`, or with the CPU's and
- * those of this build that the plan names if NULL. `threads`: 1 to 1024. Close with tenon_plan_close. */
+ * those of this build that the plan names if NULL. `threads`: 1 to 1024. Close with
+ * tenon_plan_close. */
 TENON_API TENON_NODISCARD tenon_status tenon_plan_open(const char* path,
                                                        const tenon_backends* backends,
                                                        int32_t threads, tenon_plan** plan,
