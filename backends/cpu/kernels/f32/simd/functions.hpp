@@ -21,18 +21,25 @@ struct SplitExp {
   Floats rest;
 };
 
+/// Rounds to an integer what it is added to: 1.5 * 2^23.
+constexpr float kRounder = 12582912.0F;
+
+/// Returns x - whole * log(2), with log(2) in two parts.
+[[gnu::always_inline]] static inline Floats RestOfExp(Floats x, Floats whole) {
+  return (x - whole * 0.693359375F) + whole * 2.12194440e-4F;
+}
+
 /// Splits x by the reduction of portable/math.hpp.
 [[gnu::always_inline]] static inline SplitExp SplitOf(Floats x) {
 #if TENON_F32_AVX512
   constexpr int kNearest = 8;  // _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC
   const Floats whole = _mm512_roundscale_ps(x * 1.44269504F, kNearest);
-  return {whole, (x - whole * 0.693359375F) + whole * 2.12194440e-4F};
+  return {whole, RestOfExp(x, whole)};
 #else
-  constexpr float kRounder = 12582912.0F;  // 1.5 * 2^23: adding it rounds to an integer
   const Floats shifted = x * 1.44269504F + kRounder;
   const Floats whole = shifted - kRounder;
   return {reinterpret_cast<Integers>(shifted) - reinterpret_cast<Integers>(kRounder - Floats{}),
-          (x - whole * 0.693359375F) + whole * 2.12194440e-4F};
+          RestOfExp(x, whole)};
 #endif
 }
 
@@ -98,7 +105,6 @@ constexpr float kInfiniteExp = 89.0F;
 template <int kRows>
 [[gnu::always_inline]] static inline Floats TailByTable(const FunctionTable<kRows>& table,
                                                         Floats m) {
-  constexpr float kRounder = 12582912.0F;  // 1.5 * 2^23: adding it rounds to an integer
   const Floats shifted = m * table.cells_per_unit + kRounder;
   const Floats rest = m * table.cells_per_unit - (shifted - kRounder);
   const auto cells = reinterpret_cast<__m512i>(shifted);  // the lowest five bits are looked at
@@ -389,7 +395,6 @@ template <int kQuarter>
     SinesOfLibrary<kQuarter>(angles);
     return Load<kLanes>(angles);
   }
-  constexpr float kRounder = 12582912.0F;  // 1.5 * 2^23: adding it rounds to an integer
   const Floats shifted = x * 0.636619772F + kRounder;
   const Floats whole = shifted - kRounder;
   Floats r = x - whole * 1.5703125F;
