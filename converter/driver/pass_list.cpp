@@ -97,6 +97,8 @@ const std::vector<ListedPass>& ListOfPasses() {
 
       {kStore, kQuantizedFusing, "fuse-dynamic-products", FuseDynamicProducts,
        "asks kernels, and weights are in the form that the model has"},
+      {kStore, kFusing, "fold-transposes", FoldTransposes,
+       "attention takes the values of products without one"},
       {kStore, kFusing, "fuse-attention", FuseAttention, "asks kernels, which only this phase can"},
 
       {kStore, kAlways, "fold-input-formats", FoldInputFormats,

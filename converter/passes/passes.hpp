@@ -129,6 +129,11 @@ namespace tenon::converter {
 // Numerics:   sums in another order.
 [[nodiscard]] Status FuseChannelNorm(Graph& graph, PassContext& context);
 
+// Lets products read their second factor as it is before a transpose of its last two dimensions.
+// Requires:   nothing.
+// Guarantees: no product reads such a transpose; one that others read too stays for them.
+[[nodiscard]] Status FoldTransposes(Graph& graph, PassContext& context);
+
 // Makes one op of softmax(scale * q k + mask) v: two products of computed factors with a softmax
 // along the last axis between them. The scale, a constant number, and the mask may be missing.
 // Requires:   f32; 32 queries or more; the scores and what becomes of them have no other reader;
