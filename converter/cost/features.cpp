@@ -77,6 +77,7 @@ struct KernelModel {
 constexpr KernelModel kModels[] = {
     {"cpu.conv.vector", TileConv},
     {"cpu.conv.vector_panels", TileConv},
+    {"cpu.conv.vector_computed", ComputedConv},
     {"cpu.conv.vector_first", FirstConv},
     {"cpu.conv.vector_narrow", NarrowConv},
     {"cpu.conv.vector_winograd", Winograd},
@@ -87,6 +88,7 @@ constexpr KernelModel kModels[] = {
     {"cpu.conv.portable_in_place", PortableGemm},
     {"cpu.matmul.vector", TileMatMul},
     {"cpu.matmul.vector_panels", TileMatMul},
+    {"cpu.matmul.vector_computed", ComputedMatMul},
     {"cpu.matmul.vector_column", LibraryGemm},
     {"cpu.matmul.onednn", LibraryGemm},
     {"cpu.matmul.portable", PortableGemm},

@@ -171,6 +171,30 @@ void TileMatMul(const Context& context) {
   AddActivationTraffic(context);
 }
 
+void ComputedConv(const Context& context) {
+  context.terms.Add("packed",
+                    static_cast<double>(context.call().Input(GemmInput::kWeights).Elements()));
+  TileConv(context);
+}
+
+void ComputedMatMul(const Context& context) {
+  const OpCall& call = context.call();
+  const TensorView& a = call.Input(GemmInput::kX);
+  const cpu::f32::BatchedRows rows = cpu::f32::BatchedRowsOf(call);
+  Gemm gemm;
+  gemm.depth = a.dims[a.rank - 1];
+  gemm.pixels = rows.rows;
+  gemm.outputs = call.Output().dims[call.Output().rank - 1];
+  gemm.convolutions = rows.batches;
+  AddGemm(context, gemm);
+  const bool in_place = cpu::f32::ReadsComputedInPlace(call);
+  const auto factors = static_cast<double>(rows.batches * gemm.depth * gemm.outputs);
+  context.terms.Add("packed", in_place ? 0.0 : factors);
+  context.terms.Add("matrices", static_cast<double>(rows.batches));
+  AddActivation(context, call.AttributesAs<MatMulAttributes>().activation);
+  AddActivationTraffic(context);
+}
+
 namespace {
 
 /// Returns the input rows that a first layer copies, in all images: those of each band.

@@ -36,6 +36,8 @@ void AddActivation(const Context& context, const Activation& activation);
 // These models are about register tiles (features_gemm.cpp).
 void TileConv(const Context& context);
 void TileMatMul(const Context& context);
+void ComputedConv(const Context& context);
+void ComputedMatMul(const Context& context);
 void FirstConv(const Context& context);
 void Winograd(const Context& context);
 void Attention(const Context& context);

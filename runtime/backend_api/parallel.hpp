@@ -29,4 +29,11 @@ void ParallelFor(const ParallelRunner* runner, int count, const Body& body) {
       const_cast<void*>(static_cast<const void*>(&body)));
 }
 
+/// True if threads that take whole items of [0, count) are busy about equally long.
+[[nodiscard]] inline bool SharesEvenly(const ParallelRunner* runner, int count) {
+  constexpr int kMany = 4;
+  const int threads = runner == nullptr ? 1 : runner->threads;
+  return count % threads == 0 || count >= kMany * threads;
+}
+
 }  // namespace tenon

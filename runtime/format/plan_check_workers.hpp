@@ -23,6 +23,7 @@ inline constexpr size_t kCursorWords = 5;
 
 /// One program under check. Arrays are scratch. Clocks have `workers` entries each, one per worker.
 struct ProgramCheck : CheckedProgram {
+  // NOLINTNEXTLINE(clang-analyzer-optin.cplusplus.UninitializedObject): the base is an aggregate
   ProgramCheck(const PlanView& view, const ProgramView& checked, Reporter& to)
       : CheckedProgram{view, checked, to} {}
 

@@ -89,7 +89,7 @@ std::filesystem::path TemporaryFolder::File(int index) const {
 }
 
 std::string TemporaryFolder::Write(int index, const void* data, size_t bytes) const {
-  const std::string file = File(index).string();
+  std::string file = File(index).string();
   std::ofstream stream(file, std::ios::binary);
   stream.write(static_cast<const char*>(data), static_cast<std::streamsize>(bytes));
   stream.close();

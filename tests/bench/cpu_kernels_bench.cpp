@@ -144,6 +144,10 @@ void RegisterConvs() {
   for (const ConvShape& shape : {
            ConvShape{"first_3x3s2_3-32@224", 3, 32, 224, 3, 2, 1},
            ConvShape{"first_7x7s2_3-64@224", 3, 64, 224, 7, 2, 1},
+           ConvShape{"patches_16x16s16_3-192@224", 3, 192, 224, 16, 16, 1},
+           ConvShape{"15x15_3-32@64", 3, 32, 64, 15, 1, 1},
+           ConvShape{"13x13_64-64@32", 64, 64, 32, 13, 1, 1},
+           ConvShape{"31x31_16-32@32", 16, 32, 32, 31, 1, 1},
            ConvShape{"3x3_64-64@56", 64, 64, 56, 3, 1, 1},
            ConvShape{"3x3_512-512@7", 512, 512, 7, 3, 1, 1},
            ConvShape{"3x3_64-64@224", 64, 64, 224, 3, 1, 1},
@@ -160,6 +164,16 @@ void RegisterConvs() {
            ConvShape{"groups8_24-24@28", 24, 24, 28, 3, 1, 8},
        }) {
     RegisterAll(kernels, ConvSubject(shape, Layout::kChannelsLast, false));
+  }
+  for (const ConvShape& shape : {
+           ConvShape{"computed_3x3_64-64@56", 64, 64, 56, 3, 1, 1},
+           ConvShape{"computed_3x3_512-512@7", 512, 512, 7, 3, 1, 1},
+           ConvShape{"computed_1x1_64-384@14", 64, 384, 14, 1, 1, 1},
+           ConvShape{"computed_3x3_32-32@64", 32, 32, 64, 3, 1, 1},
+       }) {
+    Subject subject = ConvSubject(shape, Layout::kChannelsLast, false);
+    subject.constants_from = subject.inputs.size();
+    RegisterAll({"cpu.conv.vector_computed", "cpu.conv.onednn", "cpu.conv.portable"}, subject);
   }
   for (const ConvShape& shape : {
            ConvShape{"1x1_24-144@56", 24, 144, 56, 1, 1, 1},
@@ -183,15 +197,43 @@ void RegisterMatMuls() {
     const char* name;
     std::vector<int32_t> a, b, y;
     size_t constants_from;
+    bool transposed = true;
   };
+  constexpr size_t kComputed = 2;
   for (const MatMulShape& shape : {
            MatMulShape{"fully_connected_2048-1000", {1, 2048}, {1000, 2048}, {1, 1000}, 1},
            MatMulShape{"tokens128_768-3072", {128, 768}, {3072, 768}, {128, 3072}, 1},
-           MatMulShape{"heads12_128x64x128", {12, 128, 64}, {12, 128, 64}, {12, 128, 128}, 2},
+           MatMulShape{
+               "heads12_128x64x128", {12, 128, 64}, {12, 128, 64}, {12, 128, 128}, kComputed},
+           MatMulShape{"heads12_128x128x64",
+                       {12, 128, 128},
+                       {12, 128, 64},
+                       {12, 128, 64},
+                       kComputed,
+                       false},
+           MatMulShape{
+               "windows192_49x32x49", {192, 49, 32}, {192, 49, 32}, {192, 49, 49}, kComputed},
+           MatMulShape{"windows192_49x49x32",
+                       {192, 49, 49},
+                       {192, 49, 32},
+                       {192, 49, 32},
+                       kComputed,
+                       false},
+           MatMulShape{"heads4_32x196x32", {4, 32, 196}, {4, 32, 196}, {4, 32, 32}, kComputed},
+           MatMulShape{"query3_1x64x197", {3, 1, 64}, {3, 197, 64}, {3, 1, 197}, kComputed},
+           MatMulShape{"query3_1x197x64", {3, 1, 197}, {3, 197, 64}, {3, 1, 64}, kComputed, false},
+           MatMulShape{
+               "rows12_12x197x64", {12, 12, 197}, {12, 197, 64}, {12, 12, 64}, kComputed, false},
+           MatMulShape{
+               "rows12_32x197x64", {12, 32, 197}, {12, 197, 64}, {12, 32, 64}, kComputed, false},
+           MatMulShape{
+               "rows12_64x197x64", {12, 64, 197}, {12, 197, 64}, {12, 64, 64}, kComputed, false},
+           MatMulShape{"rows_32x512x512", {32, 512}, {512, 512}, {32, 512}, kComputed, false},
+           MatMulShape{"rows_256x512x512", {256, 512}, {512, 512}, {256, 512}, kComputed},
        }) {
     testing::Generator random(1);
     MatMulAttributes attributes;
-    attributes.transpose_b = 1;
+    attributes.transpose_b = shape.transposed ? 1 : 0;
     Subject subject;
     subject.name = shape.name;
     subject.inputs.push_back(Random(shape.a, Layout::kRowMajor, random));
@@ -200,8 +242,8 @@ void RegisterMatMuls() {
     subject.attributes = Words(attributes);
     subject.constants_from = shape.constants_from;
     subject.work = 2.0 * static_cast<double>(subject.outputs[0].count()) * shape.a.back();
-    RegisterAll({"cpu.matmul.vector", "cpu.matmul.vector_panels", "cpu.matmul.onednn",
-                 "cpu.matmul.portable"},
+    RegisterAll({"cpu.matmul.vector", "cpu.matmul.vector_panels", "cpu.matmul.vector_computed",
+                 "cpu.matmul.onednn", "cpu.matmul.portable"},
                 subject);
   }
 }

@@ -51,6 +51,28 @@ const char* PanelsRefusal(const TensorView& weights, int32_t outputs) {
   return nullptr;
 }
 
+/// Refuses convolutions that register tiles cannot compute, whatever their weights.
+const char* RegisterTilesRefusal(const OpCall& call) {
+  if (ConvTaps(call) > kMostTaps) return "more taps than the vector kernel keeps pointers to";
+  const auto& attributes = call.AttributesAs<ConvAttributes>();
+  const int outputs = call.Input(GemmInput::kWeights).dims[0] / attributes.group;
+  if (attributes.group > 1 && outputs < 2 * kWidthStep && outputs != kWidthStep) {
+    return "groups too narrow for vectors";
+  }
+  return nullptr;
+}
+
+/// And such products.
+const char* MatMulRefusal(const OpCall& call) {
+  if (call.AttributesAs<MatMulAttributes>().transpose_a != 0) {
+    return "the vector product takes its first factor as it is";
+  }
+  if (!HasBiasAlongLast(call)) {
+    return "the vector product takes a bias along the last dimension only";
+  }
+  return nullptr;
+}
+
 constexpr const char* kFewRowsRefusal = "few rows read large weights in the order of the plan";
 
 }  // namespace
@@ -59,13 +81,7 @@ const char* ConvRefusal(const OpCall& call, bool bytes) { return WeightsRefusal(
 
 const char* ConvSupports(const OpCall& call) {
   if (const char* reason = ConvRefusal(call)) return reason;
-  if (ConvTaps(call) > kMostTaps) return "more taps than the vector kernel keeps pointers to";
-  const auto& attributes = call.AttributesAs<ConvAttributes>();
-  const int outputs = call.Input(GemmInput::kWeights).dims[0] / attributes.group;
-  if (attributes.group > 1 && outputs < 2 * kWidthStep && outputs != kWidthStep) {
-    return "groups too narrow for vectors";
-  }
-  return nullptr;
+  return RegisterTilesRefusal(call);
 }
 
 const char* ConvPanelsSupports(const OpCall& call) {
@@ -87,8 +103,7 @@ const char* FirstConvSupports(const OpCall& call) {
   if (ConvTaps(call) == 1) return "a 1x1 convolution needs no copy of its rows";
   const int64_t taps = ConvTaps(call) * call.Input(0).dims[1];
   const int64_t rows = int64_t{call.Input(GemmInput::kWeights).dims[2]} * call.Input(0).dims[1];
-  const int most = ConvTaps(call) > kMostTaps ? kMostFirstTapsOfLargeWindows : kMostFirstTaps;
-  if (taps > most || PaddedRow(call) * rows > kMostRowFloats) {
+  if (taps > kMostFirstTaps || PaddedRow(call) * rows > kMostRowFloats) {
     return "rows or kernel too large for the stack";
   }
   return nullptr;
@@ -160,14 +175,8 @@ const char* DepthwiseSupports(const OpCall& call) {
 
 const char* MatMulSupports(const OpCall& call) {
   if (const char* reason = WeightsRefusal(call, 3)) return reason;
-  if (call.AttributesAs<MatMulAttributes>().transpose_a != 0) {
-    return "the vector product takes its first factor as it is";
-  }
   if (!HasOneMatrix(call)) return "the vector product takes one matrix for all batches";
-  if (!HasBiasAlongLast(call)) {
-    return "the vector product takes a bias along the last dimension only";
-  }
-  return nullptr;
+  return MatMulRefusal(call);
 }
 
 const char* MatMulPanelsSupports(const OpCall& call) {
@@ -188,6 +197,16 @@ const char* MatMulColumnSupports(const OpCall& call) {
     return "products with one column take one number as bias";
   }
   return nullptr;
+}
+
+const char* ComputedConvSupports(const OpCall& call) {
+  if (const char* reason = CommonRefusal(call)) return reason;
+  return RegisterTilesRefusal(call);
+}
+
+const char* ComputedMatMulSupports(const OpCall& call) {
+  if (const char* reason = CommonRefusal(call)) return reason;
+  return MatMulRefusal(call);
 }
 
 const char* PoolSupports(const OpCall& call) { return CommonRefusal(call); }

@@ -15,16 +15,16 @@
 /// passed CheckOpCall. They read dims, dtypes and attributes, never strides or data.
 namespace tenon::cpu::f32 {
 
-/// Is the largest number of kernel taps of one pixel: pointers to them are on the stack.
-inline constexpr int kMostTaps = 160;
+/// Are the largest number of kernel taps of one pixel, and of a tile's pixels in all: pointers to
+/// them are on the stack.
+inline constexpr int kMostTaps = 1024;
+inline constexpr int kMostTapPointers = 160 * kMostPixels;
 inline constexpr int kMostDepthwiseTaps = 1024;  ///< 31x31 and more
 /// These limit the floats, and the taps, of the input rows that first layers copy to the stack for
-/// one output row. Of windows of more than kMostTaps, oneDNN is faster for more taps of
-/// all channels than kMostFirstTapsOfLargeWindows.
+/// one output row.
 inline constexpr int kMostFirstChannels = 16;
 inline constexpr int kMostRowFloats = 12288;
 inline constexpr int kMostFirstTaps = 1024;
-inline constexpr int kMostFirstTapsOfLargeWindows = 512;
 /// Are the elements of a tile of several elementwise steps, and the length of rows that are better
 /// one long one, where they follow each other in memory.
 inline constexpr int kElementwiseTile = 2048;
@@ -86,6 +86,24 @@ inline constexpr int kFewStridedColumns = 8;
 
 /// Accepts products with one column, of which each batch may have its own.
 [[nodiscard]] const char* MatMulColumnSupports(const OpCall& call);
+
+/// Accepts convolutions and products whose weights need not be constant: of products, each batch
+/// may have its own second factor.
+[[nodiscard]] const char* ComputedConvSupports(const OpCall& call);
+[[nodiscard]] const char* ComputedMatMulSupports(const OpCall& call);
+/// Counts the products of a batched one, and the rows of each; those by one matrix are one product.
+struct BatchedRows {
+  int64_t batches;
+  int64_t rows;
+};
+[[nodiscard]] BatchedRows BatchedRowsOf(const OpCall& matmul);
+/// Few rows read a second factor where it is: packing it would take longer than it saves.
+inline constexpr int kMostRowsInPlace = 64;
+[[nodiscard]] bool ReadsComputedInPlace(const OpCall& matmul);
+/// Return the bytes of the block of packed weights of one product, and of the workspaces.
+[[nodiscard]] size_t ComputedMatMulBlockBytes(const OpCall& call);
+[[nodiscard]] size_t ComputedMatMulWorkspaceBytes(const OpCall& call, int threads);
+[[nodiscard]] size_t ComputedConvWorkspaceBytes(const OpCall& call, int threads);
 
 [[nodiscard]] const char* PoolSupports(const OpCall& call);
 /// Maxima of images of at most so many channels are taken row by row.

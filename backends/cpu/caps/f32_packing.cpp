@@ -1,4 +1,5 @@
-// Gives the keys and sizes of the vector kernels' packed weights, which they keep per op.
+// Gives the keys and sizes of the vector kernels' packed weights, which they keep per op or, where
+// they are computed, in the workspace.
 #include <initializer_list>
 
 #include "backends/cpu/caps/f32_caps.hpp"
@@ -91,6 +92,32 @@ size_t DepthwisePackedBytes(const OpCall& call) {
   return static_cast<size_t>(kHeaderBytes +
                              (in_place ? 0 : FloatBytes(channels * w.dims[1] * ConvTaps(call))) +
                              2 * FloatBytes(channels));
+}
+
+BatchedRows BatchedRowsOf(const OpCall& matmul) {
+  const TensorView& y = matmul.Output();
+  const int64_t rows = y.Elements() / y.dims[y.rank - 1];
+  if (HasOneMatrix(matmul)) return {1, rows};
+  return {rows / y.dims[y.rank - 2], y.dims[y.rank - 2]};
+}
+
+bool ReadsComputedInPlace(const OpCall& matmul) {
+  return matmul.AttributesAs<MatMulAttributes>().transpose_b == 0 &&
+         BatchedRowsOf(matmul).rows <= kMostRowsInPlace;
+}
+
+size_t ComputedMatMulBlockBytes(const OpCall& call) {
+  return MatMulBytes(call, ReadsComputedInPlace(call));
+}
+
+size_t ComputedMatMulWorkspaceBytes(const OpCall& call, int threads) {
+  const int64_t batches = BatchedRowsOf(call).batches;
+  const int64_t blocks = batches < threads ? 1 : threads;
+  return static_cast<size_t>(kLine) + static_cast<size_t>(blocks) * ComputedMatMulBlockBytes(call);
+}
+
+size_t ComputedConvWorkspaceBytes(const OpCall& call, int /*threads*/) {
+  return static_cast<size_t>(kLine) + ConvBytes(call, /*in_place=*/false);
 }
 
 size_t MatMulPackedBytes(const OpCall& call) { return MatMulBytes(call, IsPlain(call)); }

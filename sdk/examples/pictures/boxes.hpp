@@ -50,8 +50,9 @@ inline std::vector<Box> BoxesOfCells(const std::vector<float>& cells, int height
     for (size_t k = 5; k < channels; ++k) best = at(k) > at(best) ? k : best;
     const float score = std::pow(at(0), 0.6F) * std::pow(at(best), 0.4F);
     if (!(score >= least)) continue;
+    const size_t row = cell / static_cast<size_t>(width);
     const auto x = static_cast<float>(cell % static_cast<size_t>(width));
-    const auto y = static_cast<float>(cell / static_cast<size_t>(width));
+    const auto y = static_cast<float>(row);
     const float center_x = (x + std::tanh(at(1))) / static_cast<float>(width);
     const float center_y = (y + std::tanh(at(2))) / static_cast<float>(height);
     const float half_width = sigmoid(at(3)) / 2;

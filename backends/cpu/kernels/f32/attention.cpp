@@ -35,66 +35,24 @@ Matrix MatrixOf(const OpCall& op, int input, int batch) {
           BroadcastStride(operand, 2, 0), BroadcastStride(operand, 2, 1)};
 }
 
-using Four = float __attribute__((vector_size(16), aligned(4), may_alias));
-
-/// Stores four columns of four neighbours each, `column_step` apart, as four rows of `width`.
-void TransposeFour(const float* from, int64_t column_step, float scale, float* to, int width) {
-  Four columns[4];
-  for (int c = 0; c < 4; ++c) {
-    columns[c] = *reinterpret_cast<const Four*>(from + c * column_step) * scale;
-  }
-  const Four low[2] = {__builtin_shufflevector(columns[0], columns[1], 0, 4, 1, 5),
-                       __builtin_shufflevector(columns[2], columns[3], 0, 4, 1, 5)};
-  const Four high[2] = {__builtin_shufflevector(columns[0], columns[1], 2, 6, 3, 7),
-                        __builtin_shufflevector(columns[2], columns[3], 2, 6, 3, 7)};
-  const Four rows[4] = {__builtin_shufflevector(low[0], low[1], 0, 1, 4, 5),
-                        __builtin_shufflevector(low[0], low[1], 2, 3, 6, 7),
-                        __builtin_shufflevector(high[0], high[1], 0, 1, 4, 5),
-                        __builtin_shufflevector(high[0], high[1], 2, 3, 6, 7)};
-  for (int k = 0; k < 4; ++k) *reinterpret_cast<Four*>(to + k * width) = rows[k];
-}
-
-/// Packs rows [depth] of `count` columns, times `scale`, `width` floats apart, the rest zeros.
-void PackGroup(const Matrix& matrix, int depth, int count, int width, float scale, float* packed) {
-  int k = 0;
-  if (matrix.row_step == 1) {  // columns of neighbours
-    for (; k + 4 <= depth; k += 4) {
-      const float* from = matrix.data + k;
-      float* to = packed + k * width;
-      int c = 0;
-      for (; c + 4 <= count; c += 4) {
-        TransposeFour(from + c * matrix.column_step, matrix.column_step, scale, to + c, width);
-      }
-      for (; c < width; ++c) {
-        for (int i = 0; i < 4; ++i) {
-          to[i * width + c] = c < count ? from[c * matrix.column_step + i] * scale : 0.0F;
-        }
-      }
-    }
-  }
-  for (; k < depth; ++k) {
-    const float* from = matrix.data + k * matrix.row_step;
-    float* to = packed + k * width;
-    if (matrix.column_step == 1) {
-      for (int c = 0; c < count; ++c) to[c] = from[c] * scale;
-    } else {
-      for (int c = 0; c < count; ++c) to[c] = from[c * matrix.column_step] * scale;
-    }
-    for (int c = count; c < width; ++c) to[c] = 0.0F;
-  }
-}
-
-/// Packs rows [depth] of `columns` columns, times `scale`: group after group of `most_width`
-/// columns, the last rounded up with zeros.
-void PackColumns(const Matrix& matrix, int depth, int columns, int most_width, float scale,
-                 float* packed) {
-  for (int first = 0; first < columns; first += most_width) {
-    const int count = columns - first < most_width ? columns - first : most_width;
-    const int width = RoundUp(count, kWidthStep);
-    const Matrix group = {matrix.data + first * matrix.column_step, matrix.row_step,
-                          matrix.column_step};
-    PackGroup(group, depth, count, width, scale, packed);
-    packed += int64_t{depth} * width;
+/// Packs rows [depth] of `columns` columns, times `scale`: group after group of a tile's width, the
+/// last rounded up with zeros.
+void PackColumns(const Routines& routines, const Matrix& matrix, int depth, int columns,
+                 float scale, float* packed) {
+  PackCall call = {};
+  call.row_step = matrix.row_step;
+  call.column_step = matrix.column_step;
+  call.depth = depth;
+  call.taps = 1;
+  call.scale = scale;
+  call.to = packed;
+  const int most = routines.tile_width;
+  for (int first = 0; first < columns; first += most) {
+    call.from = matrix.data + first * matrix.column_step;
+    call.count = columns - first < most ? columns - first : most;
+    call.width = RoundUp(call.count, kWidthStep);
+    routines.pack(call);
+    call.to += int64_t{depth} * call.width;
   }
 }
 
@@ -177,10 +135,10 @@ struct Attention {
     const auto& attributes = op.AttributesAs<AttentionAttributes>();
     Matrix k = MatrixOf(op, In::kK, batch);
     if (attributes.transpose_k == 0) k = {k.data, k.column_step, k.row_step};
-    PackColumns(k, depth, keys, routines.tile_width, attributes.scale, Keys(slot));
+    PackColumns(routines, k, depth, keys, attributes.scale, Keys(slot));
     const Matrix v = MatrixOf(op, In::kV, batch);
     if (ReadsValuesInPlace(v)) return;
-    PackColumns(v, keys, columns, routines.tile_width, 1.0F, Values(slot));
+    PackColumns(routines, v, keys, columns, 1.0F, Values(slot));
   }
 
   void Run(int batch, int first, int slot) const {
@@ -279,13 +237,6 @@ int BlockOf(const Routines& routines, int padded_keys) {
   return tiles * routines.tile_pixels;
 }
 
-/// True if threads that take whole batches are busy about equally long.
-bool HasBatchesForAll(int batches, const ParallelRunner* parallel) {
-  constexpr int kMany = 4;
-  const int threads = parallel == nullptr ? 1 : parallel->threads;
-  return batches % threads == 0 || batches >= kMany * threads;
-}
-
 Attention AttentionOf(const OpCall& op, const Routines& routines, void* workspace) {
   const TensorView& q = op.Input(In::kQ);
   const TensorView& v = op.Input(In::kV);
@@ -320,7 +271,7 @@ Status AttentionRun(const KernelCall& call) {
                        (attention.depth + attention.columns);
   const ParallelRunner* parallel = work < kSmallWork ? nullptr : call.parallel;
   const int blocks = attention.Blocks();
-  if (HasBatchesForAll(attention.batches, parallel)) {
+  if (SharesEvenly(parallel, attention.batches)) {
     ParallelFor(parallel, attention.batches, [&](int begin, int end) {
       for (int batch = begin; batch < end; ++batch) {
         // What has just been packed is still in the nearest caches.

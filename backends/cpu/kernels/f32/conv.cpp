@@ -1,5 +1,6 @@
 // Computes convolutions by register tiles, with any kernel, stride, dilation and number of groups.
 #include "backends/cpu/caps/f32_caps.hpp"
+#include "backends/cpu/kernels/f32/choose_routines.hpp"
 #include "backends/cpu/kernels/f32/kernels.hpp"
 #include "backends/cpu/kernels/f32/tile_gemm.hpp"
 #include "backends/cpu/kernels/held_block.hpp"
@@ -13,7 +14,7 @@ using In = ConvInput;
 Status LoadWeights(const KernelSetup& setup, PackedForm form, void** shared) {
   const OpCall& op = setup.op;
   const TensorView& w = op.Input(In::kWeights);
-  const GroupedShape shape = ShapeOf(GeometryOf(op));
+  const GroupedShape shape = ShapeOf(GeometryOf(op), ChosenRoutines());
   const int last = w.dims[3] > 1 ? 3 : 2;  // axes of one element may have any stride
   const WeightsView weights = {portable::StoredWeightsOf(op, In::kWeights, In::kWeightsScale),
                                w.strides[0], w.strides[1], w.strides[last]};
@@ -36,12 +37,10 @@ Status ConvPanelsCheck(const KernelSetup& setup) {
   return ConvCheck(setup);
 }
 
-TileGemm ConvGemm(const KernelCall& call) {
-  const OpCall& op = call.op;
-  const TensorView* residual = op.HasInput(In::kResidual) ? &op.Input(In::kResidual) : nullptr;
-  return MakeTileGemm(*static_cast<const PackedWeights*>(call.state), GeometryOf(op),
-                      op.AttributesAs<ConvAttributes>().activation, op.Input(In::kX), op.Output(),
-                      residual);
+TileGemm MakeConvGemm(const PackedWeights& packed, const OpCall& conv) {
+  const TensorView* residual = conv.HasInput(In::kResidual) ? &conv.Input(In::kResidual) : nullptr;
+  return MakeTileGemm(packed, GeometryOf(conv), conv.AttributesAs<ConvAttributes>().activation,
+                      conv.Input(In::kX), conv.Output(), residual);
 }
 
 bool HasOutputsLast(const TensorView& w) {
@@ -86,11 +85,16 @@ Status ConvCheck(const KernelSetup& setup) {
   return CheckConvConstants(setup.op);
 }
 
-Status ConvRun(const KernelCall& call) {
+void RunConvGemm(const TileGemm& gemm, const OpCall& conv, const ParallelRunner* parallel) {
   const float* residual =
-      call.op.HasInput(In::kResidual) ? call.op.Input(In::kResidual).As<const float>() : nullptr;
-  RunTileGemm(ConvGemm(call), call.op.Input(In::kX).As<const float>(), residual,
-              call.op.Output().As<float>(), call.parallel);
+      conv.HasInput(In::kResidual) ? conv.Input(In::kResidual).As<const float>() : nullptr;
+  RunTileGemm(gemm, conv.Input(In::kX).As<const float>(), residual, conv.Output().As<float>(),
+              parallel);
+}
+
+Status ConvRun(const KernelCall& call) {
+  const auto& packed = *static_cast<const PackedWeights*>(call.state);
+  RunConvGemm(MakeConvGemm(packed, call.op), call.op, call.parallel);
   return OkStatus();
 }
 

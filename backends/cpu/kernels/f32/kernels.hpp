@@ -51,6 +51,12 @@ Status MatMulRun(const KernelCall& call);
 Status MatMulColumnCheck(const KernelSetup& setup);
 Status MatMulColumnRun(const KernelCall& call);
 
+/// These pack weights that are computed when the plan runs, in their workspace.
+Status ComputedMatMulCheck(const KernelSetup& setup);
+Status ComputedMatMulRun(const KernelCall& call);
+Status ComputedConvCheck(const KernelSetup& setup);
+Status ComputedConvRun(const KernelCall& call);
+
 Status MaxPoolCheck(const KernelSetup& setup);
 Status MaxPoolRun(const KernelCall& call);
 Status AveragePoolCheck(const KernelSetup& setup);

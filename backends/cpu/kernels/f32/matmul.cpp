@@ -1,5 +1,6 @@
 // Multiplies matrices by constant weights with register tiles; a row is treated as a pixel.
 #include "backends/cpu/caps/f32_caps.hpp"
+#include "backends/cpu/kernels/f32/choose_routines.hpp"
 #include "backends/cpu/kernels/f32/kernels.hpp"
 #include "backends/cpu/kernels/f32/tile_gemm.hpp"
 #include "runtime/ops/attributes.hpp"
@@ -9,16 +10,11 @@ namespace {
 
 using In = MatMulInput;
 
-/// Describes the GEMM as a 1x1 convolution: rows are the pixels of one image row.
 ConvGeometry GemmGeometry(const OpCall& op) {
   const TensorView& a = op.Input(In::kX);
-  ConvGeometry g;
-  g.inputs = a.dims[a.rank - 1];
-  g.outputs = op.Output().dims[op.Output().rank - 1];
-  SetPointWindow(static_cast<int>(a.Elements() / g.inputs), g);
-  g.x.channel = 1;
-  g.x.pixel = g.inputs;
-  return g;
+  const int inputs = a.dims[a.rank - 1];
+  return RowGeometry(static_cast<int>(a.Elements() / inputs), inputs,
+                     op.Output().dims[op.Output().rank - 1]);
 }
 
 /// Returns true for a dense matrix whose columns follow each other.
@@ -30,7 +26,7 @@ bool IsColumnMajor(const TensorView& b) {
 Status LoadWeights(const KernelSetup& setup, PackedForm form, void** shared) {
   const OpCall& op = setup.op;
   const TensorView& b = op.Input(In::kWeights);
-  const GroupedShape shape = ShapeOf(GemmGeometry(op));
+  const GroupedShape shape = ShapeOf(GemmGeometry(op), ChosenRoutines());
   const bool transposed = op.AttributesAs<MatMulAttributes>().transpose_b != 0;
   const int64_t row_step = b.strides[b.rank - 2];
   const int64_t column_step = b.strides[b.rank - 1];
@@ -77,18 +73,9 @@ Status MatMulPanelsCheck(const KernelSetup& setup) {
 
 Status MatMulRun(const KernelCall& call) {
   const OpCall& op = call.op;
-  const ConvGeometry g = GemmGeometry(op);
-  const int32_t dims[4] = {1, g.outputs, 1, g.in_extent[1]};
-  const int32_t y_strides[4] = {0, 1, 0, g.outputs};
-  const int32_t x_strides[4] = {0, 1, 0, g.inputs};
-  TensorView y;
-  y.dims = dims;
-  y.strides = y_strides;
-  y.rank = 4;
-  TensorView x = y;
-  x.strides = x_strides;
-  const TileGemm gemm = MakeTileGemm(*static_cast<const PackedWeights*>(call.state), g,
-                                     op.AttributesAs<MatMulAttributes>().activation, x, y, nullptr);
+  const TileGemm gemm =
+      MakeRowGemm(*static_cast<const PackedWeights*>(call.state), GemmGeometry(op),
+                  op.AttributesAs<MatMulAttributes>().activation);
   RunTileGemm(gemm, op.Input(In::kX).As<const float>(), nullptr, op.Output().As<float>(),
               call.parallel);
   return OkStatus();

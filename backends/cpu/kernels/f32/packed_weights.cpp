@@ -1,5 +1,7 @@
 #include "backends/cpu/kernels/f32/packed_weights.hpp"
 
+#include <cstring>
+
 #include "backends/cpu/kernels/f32/choose_routines.hpp"
 #include "backends/cpu/kernels/held_block.hpp"
 
@@ -37,9 +39,9 @@ void PlaceGroup(const PackedWeights& packed, const WeightsView* in_place, const 
   group.weights = packed.PackedOf(group);
   group.weight_step = group.width;
   float* padded_bias = packed.bias + group.padded;
-  for (int m = 0; bias != nullptr && m < group.channels; ++m) {
-    padded_bias[m] = bias[group.first + m];
-  }
+  const int channels = bias == nullptr ? 0 : group.channels;
+  for (int m = 0; m < channels; ++m) padded_bias[m] = bias[group.first + m];
+  for (int m = channels; m < group.width; ++m) padded_bias[m] = 0.0F;
   group.bias = padded_bias;
 }
 
@@ -64,25 +66,37 @@ void CountEvenGroups(PackedWeights& packed) {
 
 }  // namespace
 
-Status MakePackedWeights(const GroupedShape& shape, const WeightsView* in_place, const float* bias,
-                         PackedWeights** made) {
-  const Routines& routines = ChosenRoutines();
+size_t PackedBlockBytes(const GroupedShape& shape, const Routines& routines, bool in_place) {
   BlockLayout sizes(nullptr);
-  LayOut(sizes, shape, routines.tile_width, in_place != nullptr);
-  void* memory = AllocateBlock(sizes.bytes());
-  TENON_ENSURE(memory != nullptr, kOutOfMemory, "no memory for {0} bytes of packed weights",
-               static_cast<int64_t>(sizes.bytes()));
+  LayOut(sizes, shape, routines.tile_width, in_place);
+  return sizes.bytes();
+}
+
+PackedWeights& PlacePackedWeights(void* memory, const GroupedShape& shape, const Routines& routines,
+                                  const WeightsView* in_place, const float* bias) {
   BlockLayout block(memory);
   PackedWeights& packed = *LayOut(block, shape, routines.tile_width, in_place != nullptr);
   packed.routines = &routines;
-  packed.bytes = sizes.bytes();
+  packed.bytes = block.bytes();
   packed.shape = shape;
   MakeGroups(shape, routines.tile_width, in_place != nullptr, packed.groups);
+  const auto zeros = static_cast<size_t>(shape.depth * shape.convolutions + kMostWidth);
+  std::memset(packed.zeros, 0, zeros * sizeof(float));
   for (int g = 0; g < packed.group_count; ++g) {
     PlaceGroup(packed, in_place, bias, packed.groups[g]);
   }
   CountEvenGroups(packed);
-  *made = &packed;
+  return packed;
+}
+
+Status MakePackedWeights(const GroupedShape& shape, const WeightsView* in_place, const float* bias,
+                         PackedWeights** made) {
+  const Routines& routines = ChosenRoutines();
+  const size_t bytes = PackedBlockBytes(shape, routines, in_place != nullptr);
+  void* memory = AllocateBlock(bytes);
+  TENON_ENSURE(memory != nullptr, kOutOfMemory, "no memory for {0} bytes of packed weights",
+               static_cast<int64_t>(bytes));
+  *made = &PlacePackedWeights(memory, shape, routines, in_place, bias);
   return OkStatus();
 }
 

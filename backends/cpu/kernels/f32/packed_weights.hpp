@@ -36,8 +36,16 @@ struct PackedWeights {
   }
 };
 
-/// Makes the block with its groups and the bias (null: none); packed weights are left zero. With
-/// `in_place`, whole groups read those weights. Errors: no memory.
+/// Returns the bytes of the block. With `in_place`, whole groups read the weights where they are.
+[[nodiscard]] size_t PackedBlockBytes(const GroupedShape& shape, const Routines& routines,
+                                      bool in_place);
+
+/// Makes the block with its groups and the bias (null: none) in PackedBlockBytes of memory, aligned
+/// to a cache line; packed weights are left as they are.
+PackedWeights& PlacePackedWeights(void* memory, const GroupedShape& shape, const Routines& routines,
+                                  const WeightsView* in_place, const float* bias);
+
+/// Does the same in memory of its own, whose packed weights are zero. Errors: no memory.
 Status MakePackedWeights(const GroupedShape& shape, const WeightsView* in_place, const float* bias,
                          PackedWeights** made);
 

@@ -1,7 +1,6 @@
 #include "backends/cpu/kernels/f32/tile_gemm.hpp"
 
 #include "backends/cpu/caps/f32_caps.hpp"
-#include "backends/cpu/kernels/f32/choose_routines.hpp"
 #include "backends/cpu/kernels/f32/few_rows.hpp"
 
 namespace tenon::cpu::f32 {
@@ -24,8 +23,9 @@ int TilePixels(int most, const ConvGeometry& g) {
 int MostTilePixels(const PackedWeights& packed) {
   constexpr int kMostPointers = 9;
   constexpr int kOneRegister = 16;
-  const int most = MostPixels(packed);
   const GroupedShape& shape = packed.shape;
+  const int kept = shape.taps > 0 ? kMostTapPointers / shape.taps : kMostPixels;
+  const int most = kept < MostPixels(packed) ? kept : MostPixels(packed);
   const int outputs = shape.outputs / shape.convolutions;
   const bool is_one = outputs > kOneRegister / 2 && outputs <= kOneRegister;
   return is_one && shape.taps > 1 && most > kMostPointers ? kMostPointers : most;
@@ -100,7 +100,7 @@ class TileRows {
   int64_t first_ = -1;
   int64_t last_inside_[2] = {};  ///< the last row and column that no tap leaves the image from
   int64_t offsets_[kMostTaps];   ///< of taps from the first one
-  const float* rows_[kMostTaps * kMostPixels];
+  const float* rows_[kMostTapPointers];
 };
 
 /// For unevenly spaced outputs, computes the tile in a buffer and then stores each element.
@@ -292,13 +292,12 @@ bool IsPointwise(const ConvGeometry& g) {
          g.pads[1] == 0;
 }
 
-GroupedShape ShapeOf(const ConvGeometry& geometry) {
+GroupedShape ShapeOf(const ConvGeometry& geometry, const Routines& routines) {
   GroupedShape shape;
   shape.outputs = geometry.outputs;
   shape.convolutions = geometry.convolutions;
   shape.depth = geometry.inputs / geometry.convolutions;
   shape.taps = geometry.Taps();
-  const Routines& routines = ChosenRoutines();
   shape.wide_last = routines.wide_tile.width > 0 && shape.convolutions == 1 &&
                     shape.outputs > routines.tile_width && shape.outputs <= kMostWideOutputs &&
                     shape.outputs % routines.tile_width == kWidthStep;
@@ -331,6 +330,30 @@ TileGemm MakeTileGemm(const PackedWeights& packed, const ConvGeometry& geometry,
                    !HasEvenPixels(*residual, &gemm.residual_step);
   }
   return gemm;
+}
+
+ConvGeometry RowGeometry(int rows, int inputs, int outputs) {
+  ConvGeometry geometry;
+  geometry.inputs = inputs;
+  geometry.outputs = outputs;
+  SetPointWindow(rows, geometry);
+  geometry.x.channel = 1;
+  geometry.x.pixel = inputs;
+  return geometry;
+}
+
+TileGemm MakeRowGemm(const PackedWeights& packed, const ConvGeometry& geometry,
+                     const Activation& activation) {
+  const int32_t dims[4] = {1, geometry.outputs, 1, geometry.in_extent[1]};
+  const int32_t y_strides[4] = {0, 1, 0, geometry.outputs};
+  const int32_t x_strides[4] = {0, 1, 0, geometry.inputs};
+  TensorView y;
+  y.dims = dims;
+  y.strides = y_strides;
+  y.rank = 4;
+  TensorView x = y;
+  x.strides = x_strides;
+  return MakeTileGemm(packed, geometry, activation, x, y, nullptr);
 }
 
 TileCall StartTiles(const TileGemm& gemm) {

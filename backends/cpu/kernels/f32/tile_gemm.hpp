@@ -48,8 +48,17 @@ struct TileGemm {
                                     const Activation& activation, const TensorView& x,
                                     const TensorView& y, const TensorView* residual);
 
-/// Makes it for a convolution whose `state` is its packed weights.
-[[nodiscard]] TileGemm ConvGemm(const KernelCall& call);
+/// Makes it for a convolution.
+[[nodiscard]] TileGemm MakeConvGemm(const PackedWeights& packed, const OpCall& conv);
+/// Runs it.
+void RunConvGemm(const TileGemm& gemm, const OpCall& conv, const ParallelRunner* parallel);
+
+/// Returns the geometry of a product of `rows` rows [inputs]: they are the pixels of an image of
+/// one row.
+[[nodiscard]] ConvGeometry RowGeometry(int rows, int inputs, int outputs);
+/// Makes it for such a product, with rows behind each other.
+[[nodiscard]] TileGemm MakeRowGemm(const PackedWeights& packed, const ConvGeometry& geometry,
+                                   const Activation& activation);
 
 /// Returns true if every output pixel reads the input pixel at the same place, and no other.
 [[nodiscard]] bool IsPointwise(const ConvGeometry& geometry);
@@ -60,8 +69,8 @@ struct TileGemm {
   return packed.shape.wide_last ? routines.wide_tile.pixels : routines.tile_pixels;
 }
 
-/// Returns the shape of a convolution's weights.
-[[nodiscard]] GroupedShape ShapeOf(const ConvGeometry& geometry);
+/// Returns the shape of a convolution's weights, as these routines read them.
+[[nodiscard]] GroupedShape ShapeOf(const ConvGeometry& geometry, const Routines& routines);
 
 /// Applies the activation to `pixels` rows of `channels` outputs, unless tiles clamp them.
 void ActivateTile(const TileGemm& gemm, float* y, int64_t y_step, int pixels, int channels);

@@ -151,7 +151,7 @@ TEST_CASE("ChooseKernels: boards with our own fast kernels get none of a library
     REQUIRE(ChooseKernels(conv, options).ok());
     REQUIRE(ChooseKernels(product, options).ok());
     CHECK(conv.op(conv.OpOrder()[0]).kernel.find("cpu.conv.vector") == 0);
-    CHECK(product.op(product.OpOrder()[0]).kernel == "cpu.matmul.portable");
+    CHECK(product.op(product.OpOrder()[0]).kernel == "cpu.matmul.vector_computed");
   }
 }
 
@@ -259,7 +259,7 @@ TEST_CASE("ChooseKernels: with no packed weights allowed, what runs holds none")
   options.packed_limit = 0;
   const MappedOp mapped = Chosen(graph, options);
   CHECK(PackedBytes(graph) == 0);
-  CHECK(CapsOf(graph.op(graph.OpOrder()[0])).portable);
+  CHECK((CapsOf(graph.op(graph.OpOrder()[0])).packed_bytes == nullptr));
   bool said = false;
   for (const Candidate& candidate : mapped.candidates) {
     said = said || candidate.reason.find("are over the limit of 0") != std::string::npos;

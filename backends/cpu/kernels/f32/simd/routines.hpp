@@ -284,6 +284,20 @@ struct GridSampleCall {
   GridPadding padding;
 };
 
+/// Describes columns of a matrix of any strides, in floats, that are packed beside each other. Each
+/// of its rows is one of `depth` inputs at one of `taps`.
+struct PackCall {
+  const float* from;
+  int64_t row_step;
+  int64_t column_step;
+  int depth;
+  int taps;
+  int count;  ///< columns
+  int width;  ///< floats between packed rows: the columns, and zeros behind them
+  float scale;
+  float* to;  ///< [taps][depth] rows
+};
+
 struct Routines {
   const char* name;  ///< "avx512"
   int tile_pixels;
@@ -309,6 +323,7 @@ struct Routines {
   void (*few_rows)(const FewRowsCall& call);
   /// A point's result does not depend on the other points of a call.
   void (*grid_sample)(const GridSampleCall& call);
+  void (*pack)(const PackCall& call);
 };
 
 extern const Routines kGenericRoutines;

@@ -14,6 +14,7 @@
 #include "backends/cpu/kernels/f32/simd/layer_norm.hpp"
 #include "backends/cpu/kernels/f32/simd/lrn.hpp"
 #include "backends/cpu/kernels/f32/simd/narrow.hpp"
+#include "backends/cpu/kernels/f32/simd/pack.hpp"
 #include "backends/cpu/kernels/f32/simd/pool.hpp"
 #include "backends/cpu/kernels/f32/simd/softmax.hpp"
 #include "backends/cpu/kernels/f32/simd/winograd.hpp"
@@ -40,6 +41,7 @@ const Routines kAvx2Routines = {
     avx2::RunColumn,
     avx2::RunFewRows,
     avx2::RunGridSample,
+    avx2::RunPack,
 };
 
 }  // namespace tenon::cpu::f32

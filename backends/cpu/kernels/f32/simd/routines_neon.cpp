@@ -13,6 +13,7 @@
 #include "backends/cpu/kernels/f32/simd/layer_norm.hpp"
 #include "backends/cpu/kernels/f32/simd/lrn.hpp"
 #include "backends/cpu/kernels/f32/simd/narrow.hpp"
+#include "backends/cpu/kernels/f32/simd/pack.hpp"
 #include "backends/cpu/kernels/f32/simd/pool.hpp"
 #include "backends/cpu/kernels/f32/simd/softmax.hpp"
 #include "backends/cpu/kernels/f32/simd/winograd.hpp"
@@ -39,6 +40,7 @@ const Routines kNeonRoutines = {
     neon::RunColumn,
     neon::RunFewRows,
     neon::RunGridSample,
+    neon::RunPack,
 };
 
 }  // namespace tenon::cpu::f32

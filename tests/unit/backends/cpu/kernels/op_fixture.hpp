@@ -285,12 +285,13 @@ class OpFixture {
   void set_workspace_bytes(size_t bytes) { workspace_.resize(bytes); }
 
 #ifndef TENON_FIRMWARE  // the tables are the converter's
-  /// Gives the kernel what its row of the capability table says.
+  /// Gives the kernel what its row of the capability table says, full of what is no number.
   template <typename Attributes>
   void SizeWorkspace(const Attributes& attributes, int threads = 1) {
     for (const KernelCaps& caps : Kernels()) {
       if (std::strcmp(caps.id, kernel_.id) != 0 || caps.workspace_bytes == nullptr) continue;
-      workspace_.resize(caps.workspace_bytes(Call(&attributes, false), threads));
+      constexpr uint8_t kNoNumber = 0xFF;
+      workspace_.assign(caps.workspace_bytes(Call(&attributes, false), threads), kNoNumber);
     }
   }
 #endif

@@ -67,6 +67,10 @@ class PairedOp {
     }
   }
   void set_workspace_bytes(size_t bytes) { fast_.set_workspace_bytes(bytes); }
+  template <typename Attributes>
+  void SizeWorkspace(const Attributes& attributes, int threads) {
+    fast_.SizeWorkspace(attributes, threads);
+  }
 
   template <typename Attributes>
   Status Check(const Attributes& attributes, int threads = 1) {
