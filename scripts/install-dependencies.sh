@@ -4,7 +4,7 @@ set -eu
 cd "$(dirname "$0")/.."
 
 # Compiler and tools; FlatBuffers (runtime and converter); oneDNN, whose CMake package wants OpenCL
-# (CPU backend); ONNX and Protobuf, JSON, command line and text formatting, CBC, which solves
+# (tests and benchmarks compare with it); ONNX and Protobuf, JSON, command line and text formatting, CBC, which solves
 # mixed-integer programs (converter and `tenon`);
 # doctest, Python and pkg-config (tests); pybind11 and NumPy (the Python
 # package); benchmark (micro-benchmarks); PoCL, an OpenCL device made of CPU cores, and oclgrind, which checks kernels (OpenCL backend); Xilinx XRT (FPGA backend), Verilator

@@ -50,11 +50,6 @@ endif()
 
 find_package(dnnl CONFIG QUIET)
 find_package(OpenMP COMPONENTS CXX QUIET)
-if(dnnl_FOUND AND OpenMP_CXX_FOUND AND NOT TENON_SANITIZE STREQUAL "thread")
-  set(onednn_default ON)
-else()
-  set(onednn_default OFF)
-endif()
 
 if(PROJECT_IS_TOP_LEVEL AND OpenCL_FOUND)
   set(opencl_default ON)
@@ -95,7 +90,7 @@ else()
 endif()
 
 option(TENON_BACKEND_CPU "Build the CPU backend" ON)
-option(TENON_ONEDNN "Let the CPU backend use oneDNN kernels" ${onednn_default})
+option(TENON_ONEDNN "Let the CPU backend use oneDNN kernels" OFF)
 option(TENON_BACKEND_OPENCL "Build the OpenCL backend" ${opencl_default})
 option(TENON_BACKEND_FPGA "Build the FPGA backend, on Xilinx XRT" ${fpga_default})
 option(TENON_CONVERTER "Build the converter" ${converter_default})
@@ -135,6 +130,12 @@ else()
 endif()
 option(TENON_BATCHES "Compile several files of a test program, or of the command, as one" ${batches_default})
 
+# Tests and benchmarks compare with oneDNN's kernels where it is found.
+set(TENON_ONEDNN_REFERENCE OFF)
+if(dnnl_FOUND AND OpenMP_CXX_FOUND AND TENON_BACKEND_CPU AND (TENON_TESTS OR TENON_BENCH) AND
+   NOT TENON_SANITIZE STREQUAL "thread")
+  set(TENON_ONEDNN_REFERENCE ON)
+endif()
 if(TENON_ONEDNN)
   find_package(dnnl CONFIG REQUIRED)
   find_package(OpenMP COMPONENTS CXX REQUIRED)

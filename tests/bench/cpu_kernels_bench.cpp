@@ -73,7 +73,7 @@ void RunColdKernel(benchmark::State& state, const KernelEntry& kernel, const Sub
 }
 
 void Register(const std::string& kernel_id, const Subject& subject, int threads) {
-  const KernelEntry* kernel = FindKernel(kernel_id);
+  const KernelEntry* kernel = KernelNamed(kernel_id);
   if (kernel == nullptr) return;  // not in this build
   const std::string name = kernel_id + "/" + subject.name + "/" + std::to_string(threads);
   benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) {

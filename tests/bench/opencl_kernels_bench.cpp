@@ -18,6 +18,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/cpu/caps/cpu_caps.hpp"
@@ -27,6 +28,9 @@
 #include "runtime/ops/attributes.hpp"
 #include "tests/bench/peak_flops.hpp"
 #include "tests/unit/backends/cpu/kernels/op_fixture.hpp"
+#ifdef TENON_HAS_ONEDNN
+#include "backends/cpu/kernels/onednn/onednn_table.hpp"
+#endif
 
 namespace tenon {
 namespace {
@@ -316,9 +320,9 @@ Subject MatMulSubject(const MatMulShape& shape) {
 }
 
 /// Kernels of a backend that take the subject's shapes, in order of priority.
-std::vector<std::unique_ptr<Runner>> MakeRunners(const Backend& backend, Span<const KernelCaps> all,
-                                                 const Subject& subject, int threads,
-                                                 void* device) {
+std::vector<std::unique_ptr<Runner>> MakeRunners(const Backend& backend, const KernelList& kernels,
+                                                 Span<const KernelCaps> all, const Subject& subject,
+                                                 int threads, void* device) {
   // Views without data, but of constants.
   std::vector<TensorView> views;
   std::vector<int32_t> inputs;
@@ -337,7 +341,7 @@ std::vector<std::unique_ptr<Runner>> MakeRunners(const Backend& backend, Span<co
   for (const KernelCaps& caps : all) {
     if (caps.kind != subject.kind || caps.supports(call) != nullptr) continue;
     if (std::strstr(caps.id, "portable") != nullptr) continue;
-    for (const KernelEntry& kernel : backend.kernels) {
+    for (const KernelEntry& kernel : kernels) {
       if (std::strcmp(kernel.id, caps.id) != 0) continue;
       runners.push_back(std::make_unique<Runner>(backend, kernel, caps, subject, threads, device));
     }
@@ -368,9 +372,18 @@ const Runner* Fastest(const std::vector<std::unique_ptr<Runner>>& runners, const
 
 void Measure(const Subject& subject, const Options& options, void* device) {
   if (subject.name.find(options.part) == std::string::npos) return;
-  auto opencl =
-      MakeRunners(opencl::OpenclBackend(), opencl::Kernels(), subject, options.threads, device);
-  auto cpu = MakeRunners(cpu::CpuBackend(), cpu::Kernels(), subject, options.threads, nullptr);
+  const Backend& device_backend = opencl::OpenclBackend();
+  const Backend& cpu_backend = cpu::CpuBackend();
+  auto opencl = MakeRunners(device_backend, device_backend.kernels, opencl::Kernels(), subject,
+                            options.threads, device);
+  auto cpu = MakeRunners(cpu_backend, cpu_backend.kernels, cpu::Kernels(), subject, options.threads,
+                         nullptr);
+#ifdef TENON_HAS_ONEDNN
+  for (auto& runner : MakeRunners(cpu_backend, cpu::OneDnnKernels(), cpu::OneDnnCaps(), subject,
+                                  options.threads, nullptr)) {
+    cpu.push_back(std::move(runner));
+  }
+#endif
   for (int round = 0; round < options.rounds; ++round) {
     for (auto& runner : opencl) runner->Round();
     for (auto& runner : cpu) runner->Round();

@@ -7,10 +7,12 @@
 
 #include "backends/cpu/caps/cpu_caps.hpp"
 #include "backends/cpu/cpu_backend.hpp"
+#include "tests/unit/backends/cpu/kernels/kernel_named.hpp"
 #include "tests/unit/backends/cpu/kernels/op_fixture.hpp"
 
 namespace tenon::cpu {
 
+using testing::KernelNamed;
 using testing::Tensor;
 
 /// Operands and attributes of one op; from input `constants_from` on they are
@@ -50,22 +52,12 @@ template <typename Attributes>
   return words;
 }
 
-/// Null if this build has no such kernel.
-[[nodiscard]] inline const KernelEntry* FindKernel(const std::string& id) {
-  for (const KernelEntry& kernel : CpuBackend().kernels) {
-    if (id == kernel.id) return &kernel;
-  }
-  return nullptr;
-}
-
 /// What a plan would reserve.
 [[nodiscard]] inline size_t WorkspaceBytes(const KernelEntry& kernel, const OpCall& op,
                                            int threads) {
-  for (const KernelCaps& caps : Kernels()) {
-    if (std::strcmp(caps.id, kernel.id) != 0 || caps.workspace_bytes == nullptr) continue;
-    return caps.workspace_bytes(op, threads);
-  }
-  return 0;
+  const KernelCaps* caps = CapsNamed(kernel.id);
+  return caps == nullptr || caps->workspace_bytes == nullptr ? 0
+                                                             : caps->workspace_bytes(op, threads);
 }
 
 /// Views of the operands, and the call that refers to them.

@@ -21,8 +21,9 @@
 #include "backends/cpu/kernels/q8/choose_instructions.hpp"
 #include "runtime/ops/attributes.hpp"
 #include "tests/bench/peak_vnni.hpp"
+#include "tests/unit/backends/cpu/kernels/kernel_named.hpp"
 #include "tests/unit/backends/cpu/kernels/op_fixture.hpp"
-#ifdef TENON_ONEDNN
+#ifdef TENON_HAS_ONEDNN
 #include <oneapi/dnnl/dnnl.hpp>
 #endif
 
@@ -105,13 +106,6 @@ double Fastest(const std::function<void()>& run) {
   return best;
 }
 
-const KernelEntry* FindKernel(const char* id) {
-  for (const KernelEntry& kernel : CpuBackend().kernels) {
-    if (std::strcmp(id, kernel.id) == 0) return &kernel;
-  }
-  return nullptr;
-}
-
 Tensor RandomBytes(const std::vector<int32_t>& dims, Layout layout, testing::Generator& random) {
   Tensor tensor(DType::kI8, dims, layout);
   std::vector<int8_t> values(tensor.count());
@@ -182,7 +176,7 @@ double Measure(const Layer& layer, const Options& options) {
     return op;
   };
   const KernelEntry& kernel =
-      *FindKernel(product ? "cpu.quantized_matmul.vector" : "cpu.quantized_conv.vector");
+      *testing::KernelNamed(product ? "cpu.quantized_matmul.vector" : "cpu.quantized_conv.vector");
   std::vector<TensorView> description;
   std::vector<TensorView> views;
   const KernelSetup setup = {call_with(description, false), 0, options.threads};
@@ -205,7 +199,7 @@ double Measure(const Layer& layer, const Options& options) {
   return seconds;
 }
 
-#ifdef TENON_ONEDNN
+#ifdef TENON_HAS_ONEDNN
 /// Seconds of oneDNN's convolution u8 * s8 -> u8 of the same shape; 0 for products.
 double MeasureOnednn(const Layer& layer) {
   using namespace dnnl;
@@ -257,7 +251,7 @@ void RunNet(const char* name, const Layer* layers, size_t count, const Options& 
     if (std::string(layer.name).find(options.filter) == std::string::npos) continue;
     const double each = Measure(layer, options);
     double onednn = 0.0;
-#ifdef TENON_ONEDNN
+#ifdef TENON_HAS_ONEDNN
     if (options.threads == 1) onednn = MeasureOnednn(layer);
 #endif
     std::printf("%-28s x%-2d %9.2f us %7.1f GMAC/s %5.1f %%  oneDNN %9.2f us\n", layer.name,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Configures and builds the product with parts left out.
+"""Configures and builds the product with parts left out, and with what it has only on request.
 
 usage: variants_test.py SOURCE_DIR WORK_DIR [VARIANT]
 """
@@ -10,10 +10,10 @@ import sys
 
 SOURCE, WORK = (pathlib.Path(argument).resolve() for argument in sys.argv[1:3])
 
-# What is left out -> (options, targets to build).
+# What is other than usual -> (options, targets to build).
 VARIANTS = {
     "runtime-only": (["-DTENON_CONVERTER=OFF", "-DTENON_TESTS=OFF", "-DTENON_BENCH=OFF"], ["all"]),
-    "no-onednn": (["-DTENON_ONEDNN=OFF", "-DTENON_TESTS=OFF", "-DTENON_BENCH=OFF"], ["all"]),
+    "onednn": (["-DTENON_ONEDNN=ON", "-DTENON_TESTS=OFF", "-DTENON_BENCH=OFF"], ["all"]),
     "no-opencl": (["-DTENON_BACKEND_OPENCL=OFF", "-DTENON_TESTS=OFF", "-DTENON_BENCH=OFF"],
                   ["all"]),
     "no-fpga": (["-DTENON_BACKEND_FPGA=OFF", "-DTENON_TESTS=OFF", "-DTENON_BENCH=OFF"], ["all"]),

@@ -27,11 +27,17 @@ constexpr KernelCaps kVector[] = {
 // (in the order of kernels.inc)
 #include "backends/cpu/caps/f32.inc"
 };
+
+constexpr KernelCaps kOneDnn[] = {
+#include "backends/cpu/caps/onednn.inc"
+};
 #undef TENON_KERNEL
 
 }  // namespace
 
 Span<const KernelCaps> Kernels() { return kKernels; }
+
+Span<const KernelCaps> OneDnnCaps() { return kOneDnn; }
 
 Span<const KernelCaps> KernelsOfSet(const char* set) {
   return std::strcmp(set, "vector") == 0 ? kVector : CortexMCaps(set);
@@ -39,7 +45,7 @@ Span<const KernelCaps> KernelsOfSet(const char* set) {
 
 const KernelCaps* CapsNamed(const char* name) {
   for (const Span<const KernelCaps> kernels :
-       {Kernels(), CortexMCaps("helium"), CortexMCaps("dsp")}) {
+       {Kernels(), CortexMCaps("helium"), CortexMCaps("dsp"), OneDnnCaps()}) {
     for (const KernelCaps& caps : kernels) {
       if (NamesKernel(name, caps.id)) return &caps;
     }

@@ -15,6 +15,9 @@ using tenon::WeightsOrder;
 /// is taken.
 [[nodiscard]] Span<const KernelCaps> Kernels();
 
+/// Returns oneDNN's, whether `Kernels` has them in this build (TENON_ONEDNN) or not.
+[[nodiscard]] Span<const KernelCaps> OneDnnCaps();
+
 /// Returns the kernels that a board which names the set has in addition to the portable ones. The
 /// sets are "vector", our own fast kernels without those of libraries, and the instruction sets of
 /// Cortex-M (cortex_m_caps.hpp). Other names give none.

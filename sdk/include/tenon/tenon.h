@@ -153,7 +153,7 @@ typedef struct tenon_backends {
   size_t count;
 } tenon_backends;
 
-/* [host] CPU backend with every kernel of this build (oneDNN included where built in). */
+/* [host] CPU backend with every kernel of this build. */
 TENON_API const tenon_backend* tenon_backend_cpu(void);
 /* [host] CPU backend with the portable kernels alone; the same as firmware runs. */
 TENON_API const tenon_backend* tenon_backend_cpu_portable(void);

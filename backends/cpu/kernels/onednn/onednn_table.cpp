@@ -1,3 +1,7 @@
+#include "backends/cpu/kernels/onednn/onednn_table.hpp"
+
+#include <iterator>
+
 #include "backends/cpu/caps/onednn_caps.hpp"
 #include "backends/cpu/kernels/define_kernels.hpp"
 #include "backends/cpu/kernels/onednn/kernels.hpp"
@@ -19,5 +23,14 @@ constexpr KernelEntry Entry(const KernelCaps& caps, const OpRow& row, CheckFunct
 #define TENON_KERNEL(...) TENON_DEFINE_KERNEL(__VA_ARGS__)
 #include "backends/cpu/caps/onednn.inc"
 #undef TENON_KERNEL
+
+KernelList OneDnnKernels() {
+#define TENON_KERNEL(...) TENON_KERNEL_ADDRESS(__VA_ARGS__)
+  static constexpr const KernelEntry* kKernels[] = {
+#include "backends/cpu/caps/onednn.inc"
+  };
+#undef TENON_KERNEL
+  return {kKernels, std::size(kKernels)};
+}
 
 }  // namespace tenon::cpu

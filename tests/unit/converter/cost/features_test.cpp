@@ -245,9 +245,11 @@ TEST_CASE("Every kernel of the CPU but a few has terms of its own") {
   const std::set<std::string> without = {"cpu.select.portable", "cpu.cum_sum.portable",
                                          "cpu.top_k.portable", "cpu.scatter.portable",
                                          "cpu.non_max_suppression.portable"};
-  for (const cpu::KernelCaps& caps : cpu::Kernels()) {
-    const std::string id = caps.id;
-    CHECK_MESSAGE(HasKernelTerms(id) == (without.count(id) == 0), id);
+  for (const auto kernels : {cpu::Kernels(), cpu::OneDnnCaps()}) {
+    for (const cpu::KernelCaps& caps : kernels) {
+      const std::string id = caps.id;
+      CHECK_MESSAGE(HasKernelTerms(id) == (without.count(id) == 0), id);
+    }
   }
 }
 

@@ -36,14 +36,6 @@ int Copies(const Graph& graph) {
   return copies;
 }
 
-bool HasKernel(std::string_view id) {
-  const auto kernels = cpu::Kernels();
-  const bool found = std::any_of(kernels.begin(), kernels.end(),
-                                 [&](const cpu::KernelCaps& caps) { return id == caps.id; });
-  if (!found) MESSAGE("skipped: no kernel '" << std::string(id) << "' in this build");
-  return found;
-}
-
 TEST_CASE("AssignLayouts: images behind a convolution are channels-last, ports are row-major") {
   const Graph graph = LaidOut(R"(input %x: f32[1,2,3,3]
 const %w: f32[2,2,1,1] = random(1)
@@ -103,7 +95,6 @@ output %b
 }
 
 TEST_CASE("AssignLayouts: a tensor is converted once, however many want it so") {
-  if (!HasKernel("cpu.conv.onednn")) return;
   const Graph graph = LaidOut(R"(input %x: f32[1,2,3,3]
 const %w: f32[2,2,3,3] = random(1)
 %a = conv(%x, %w) "a" @cpu/cpu.conv.onednn
@@ -116,7 +107,6 @@ output %c
 }
 
 TEST_CASE("AssignLayouts: convolutions one behind the other need no conversion between them") {
-  if (!HasKernel("cpu.conv.onednn")) return;
   const Graph graph = LaidOut(R"(input %x: f32[1,2,5,5]
 const %w: f32[2,2,3,3] = random(1)
 %a = conv(%x, %w) "a" @cpu/cpu.conv.onednn
@@ -198,7 +188,6 @@ output %d
 }
 
 TEST_CASE("AssignLayouts: a transpose from channels-last order is a view, not work") {
-  if (!HasKernel("cpu.conv.onednn")) return;
   // As models from TensorFlow have it: the input is N, H, W, C.
   Graph graph = LaidOut(R"(input %x: f32[1,3,3,2]
 const %w: f32[2,2,3,3] = random(1)

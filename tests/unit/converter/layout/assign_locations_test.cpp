@@ -329,7 +329,6 @@ output %y
 // --- kernels that do not take strides -----------------------------------------------------------
 
 TEST_CASE("Locations: a kernel that writes dense channels-last gets a copy into its part") {
-  if (!HasKernel("cpu.conv.onednn")) return;
   const Located at = Locate(R"(graph g
 input %x: f32[1,2,3,3]
 const %w: f32[2,2,3,3] = random(1)
@@ -346,7 +345,6 @@ output %z
 }
 
 TEST_CASE("Locations: a part whose reader wants it dense stays where it is") {
-  if (!HasKernel("cpu.conv.onednn")) return;
   const Located at = Locate(R"(graph g
 input %x: f32[1,2,3,3]
 const %w: f32[2,2,3,3] = random(1)
@@ -362,7 +360,6 @@ output %z
 }
 
 TEST_CASE("Locations: a kernel that takes channels at a pitch writes its part itself") {
-  if (!HasKernel("cpu.conv.onednn_matmul")) return;
   const Located at = Locate(R"(graph g
 input %x: f32[1,2,3,3]
 const %w: f32[2,2,1,1] = random(1)
@@ -382,7 +379,6 @@ output %rows
 }
 
 TEST_CASE("Locations: weights are never seen through strides by a kernel that wants them dense") {
-  if (!HasKernel("cpu.conv.onednn")) return;
   const Located at = Locate(R"(graph g
 input %x: f32[1,2,3,3]
 const %all: f32[2,4,3,3] = random(1)

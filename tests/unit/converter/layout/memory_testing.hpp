@@ -60,15 +60,6 @@ inline Located Locate(std::string_view text) {
   return result;
 }
 
-/// False, with a message, in a build without this kernel.
-inline bool HasKernel(std::string_view id) {
-  for (const cpu::KernelCaps& caps : cpu::Kernels()) {
-    if (id == caps.id) return true;
-  }
-  MESSAGE("skipped: no kernel '" << std::string(id) << "' in this build");
-  return false;
-}
-
 using Strings = std::vector<std::string>;
 using Ints = std::vector<int32_t>;
 

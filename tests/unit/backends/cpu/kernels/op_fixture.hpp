@@ -288,11 +288,10 @@ class OpFixture {
   /// Gives the kernel what its row of the capability table says, full of what is no number.
   template <typename Attributes>
   void SizeWorkspace(const Attributes& attributes, int threads = 1) {
-    for (const KernelCaps& caps : Kernels()) {
-      if (std::strcmp(caps.id, kernel_.id) != 0 || caps.workspace_bytes == nullptr) continue;
-      constexpr uint8_t kNoNumber = 0xFF;
-      workspace_.assign(caps.workspace_bytes(Call(&attributes, false), threads), kNoNumber);
-    }
+    const KernelCaps* caps = CapsNamed(kernel_.id);
+    if (caps == nullptr || caps->workspace_bytes == nullptr) return;
+    constexpr uint8_t kNoNumber = 0xFF;
+    workspace_.assign(caps->workspace_bytes(Call(&attributes, false), threads), kNoNumber);
   }
 #endif
 
@@ -333,17 +332,14 @@ class OpFixture {
     const bool is_gemm = std::strstr(kernel_.id, "matmul") != nullptr;
     const size_t held = kernel_.held_bytes(shared, nullptr) +
                         (state == shared || is_gemm ? 0 : kernel_.held_bytes(nullptr, state));
-    for (const KernelCaps& caps : Kernels()) {
-      if (std::strcmp(caps.id, kernel_.id) != 0 || caps.weights != WeightsOrder::kRowMajor)
-        continue;
-      const size_t most = caps.packed_bytes != nullptr ? caps.packed_bytes(setup.op) : 0;
-      const size_t workspace =
-          caps.workspace_bytes != nullptr ? caps.workspace_bytes(setup.op, setup.threads) : 0;
-      if (setup.workspace_bytes < workspace) continue;  // then it brings its own
-      TENON_ENSURE(held <= most, kBackendFailure,
-                   "a kernel holds {0} bytes, {1} at most are stated", static_cast<int64_t>(held),
-                   static_cast<int64_t>(most));
-    }
+    const KernelCaps* caps = CapsNamed(kernel_.id);
+    if (caps == nullptr || caps->weights != WeightsOrder::kRowMajor) return OkStatus();
+    const size_t most = caps->packed_bytes != nullptr ? caps->packed_bytes(setup.op) : 0;
+    const size_t workspace =
+        caps->workspace_bytes != nullptr ? caps->workspace_bytes(setup.op, setup.threads) : 0;
+    if (setup.workspace_bytes < workspace) return OkStatus();  // then it brings its own
+    TENON_ENSURE(held <= most, kBackendFailure, "a kernel holds {0} bytes, {1} at most are stated",
+                 static_cast<int64_t>(held), static_cast<int64_t>(most));
 #else
     (void)setup, (void)shared, (void)state;
 #endif

@@ -4,31 +4,27 @@
 
 #include <doctest/doctest.h>
 
-#include <cstring>
 #include <vector>
 
 #include "backends/cpu/caps/cpu_caps.hpp"
 #include "backends/cpu/cpu_backend.hpp"
+#include "tests/unit/backends/cpu/kernels/kernel_named.hpp"
 #include "tests/unit/backends/cpu/kernels/op_fixture.hpp"
 
 namespace tenon::cpu::testing {
 
-/// The kernel called `id`, which must be in the CPU backend's table.
+/// The kernel called `id`, which must be there.
 inline const KernelEntry& FindKernel(const char* id) {
-  for (const KernelEntry& kernel : CpuBackend().kernels) {
-    if (std::strcmp(kernel.id, id) == 0) return kernel;
-  }
-  FAIL("no such kernel");
-  return CpuBackend().kernels[0];
+  const KernelEntry* kernel = KernelNamed(id);
+  REQUIRE(kernel != nullptr);
+  return *kernel;
 }
 
 /// The capabilities of the kernel called `id`.
 inline const KernelCaps& FindCaps(const char* id) {
-  for (const KernelCaps& caps : Kernels()) {
-    if (std::strcmp(caps.id, id) == 0) return caps;
-  }
-  FAIL("no such capabilities");
-  return Kernels()[0];
+  const KernelCaps* caps = CapsNamed(id);
+  REQUIRE(caps != nullptr);
+  return *caps;
 }
 
 /// One of the layouts that kChannelsLastStrided allows.

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "backends/cpu/caps/f32_caps.hpp"
 #include "runtime/ops/attributes.hpp"
 #include "tests/unit/backends/cpu/kernels/f32/conv_options.hpp"
 #include "tests/unit/backends/cpu/kernels/f32/f32_fixture.hpp"
@@ -84,15 +85,20 @@ TEST_CASE("Vector first conv: windows of up to 1024 taps of all channels") {
   });
 }
 
-TEST_CASE("Vector first conv: leaves larger windows of several channels to oneDNN") {
-  Generator random(34);
-  for (const int32_t channels : {2, 3}) {
-    OpFixture op(FindKernel(kFirst));
-    op.AddInput(Random({1, channels, 20, 20}, Layout::kChannelsLast, random));
-    op.AddInput(Random({16, channels, 15, 15}, Layout::kRowMajor, random), kConstant);
-    op.AddOutput(Tensor(DType::kF32, {1, 16, 20, 20}, Layout::kChannelsLast));
-    CHECK(op.Run(Padded({channels, 15, 15})).ok() == (channels == 2));
-  }
+TEST_CASE("Vector first conv: takes 1,024 taps of all channels at most") {
+  ForEachInstructionSet([] {
+    Generator random(34);
+    for (const int32_t channels : {2, 3, 5}) {
+      PairedOp op(kFirst, "cpu.conv.portable");
+      op.AddInput(Random({1, channels, 20, 20}, Layout::kChannelsLast, random));
+      op.AddInput(Random({16, channels, 15, 15}, Layout::kRowMajor, random, -0.1F, 0.1F),
+                  kConstant);
+      op.AddOutput({1, 16, 20, 20}, Layout::kChannelsLast);
+      const ConvAttributes attributes = Padded({channels, 15, 15});
+      REQUIRE(op.Check(attributes).ok() == (channels * 15 * 15 <= f32::kMostFirstTaps));
+      if (op.Check(attributes).ok()) CHECK(op.Difference(attributes, /*threads=*/2) < 1e-5);
+    }
+  });
 }
 
 TEST_CASE("Vector first conv: the same bits whatever the number of threads") {

@@ -43,6 +43,16 @@ TEST_CASE("Vector conv: agrees with the portable kernel on random shapes") {
   });
 }
 
+TEST_CASE("Vector conv: windows of hundreds of taps, of which few pixels share a tile") {
+  ForEachInstructionSet([] {
+    Generator random(30);
+    for (const int32_t side : {12, 13, 17, 32}) {
+      const ConvCase c = {{1, 18, 14, 15}, {33, 18, side, side}, Conv(1, 1, side / 2)};
+      CheckAgreement(c, RandomOptions(kTile, random), kConvTolerance, random);
+    }
+  });
+}
+
 TEST_CASE("Vector conv: groups read their own channels") {
   ForEachInstructionSet([] {
     Generator random(2);
