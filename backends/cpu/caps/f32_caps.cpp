@@ -51,9 +51,28 @@ const char* PanelsRefusal(const TensorView& weights, int32_t outputs) {
   return nullptr;
 }
 
+/// Refuses large windows by constant weights that cut the image into patches: each is a row of a
+/// matrix product, whose tiles have more pixels (kMostTapPointers).
+const char* PatchesRefusal(const OpCall& conv) {
+  const auto& attributes = conv.AttributesAs<ConvAttributes>();
+  if (ConvTaps(conv) * kMostPixels <= kMostTapPointers || attributes.group != 1 ||
+      conv.Input(GemmInput::kWeights).data == nullptr || conv.HasInput(ConvInput::kResidual)) {
+    return nullptr;
+  }
+  for (int i = 0; i < 2; ++i) {
+    const int32_t taps = conv.Input(GemmInput::kWeights).dims[2 + i];
+    const bool is_cut = taps == attributes.strides[i] && attributes.dilations[i] == 1 &&
+                        attributes.pads[i] == 0 && attributes.pads[2 + i] == 0 &&
+                        conv.Input(GemmInput::kX).dims[2 + i] % taps == 0;
+    if (!is_cut) return nullptr;
+  }
+  return "large patches are better rows of a matrix product";
+}
+
 /// Refuses convolutions that register tiles cannot compute, whatever their weights.
 const char* RegisterTilesRefusal(const OpCall& call) {
   if (ConvTaps(call) > kMostTaps) return "more taps than the vector kernel keeps pointers to";
+  if (const char* reason = PatchesRefusal(call)) return reason;
   const auto& attributes = call.AttributesAs<ConvAttributes>();
   const int outputs = call.Input(GemmInput::kWeights).dims[0] / attributes.group;
   if (attributes.group > 1 && outputs < 2 * kWidthStep && outputs != kWidthStep) {
@@ -101,6 +120,7 @@ const char* FirstConvSupports(const OpCall& call) {
     return "for the few channels of a first layer only";
   }
   if (ConvTaps(call) == 1) return "a 1x1 convolution needs no copy of its rows";
+  if (const char* reason = PatchesRefusal(call)) return reason;
   const int64_t taps = ConvTaps(call) * call.Input(0).dims[1];
   const int64_t rows = int64_t{call.Input(GemmInput::kWeights).dims[2]} * call.Input(0).dims[1];
   if (taps > kMostFirstTaps || PaddedRow(call) * rows > kMostRowFloats) {

@@ -13,7 +13,7 @@ namespace tenon::converter::tflite {
 namespace {
 
 /// Loops whose rounds have more nodes and tensors than this are taken for a mistake or an attack.
-constexpr int64_t kMostInlined = 1000000;
+constexpr int64_t kMostInlined = 300000;
 
 const std::vector<int32_t> kToChannelsFirst = {0, 3, 1, 2};
 const std::vector<int32_t> kToModelOrder = {0, 2, 3, 1};
