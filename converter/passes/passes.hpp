@@ -143,6 +143,17 @@ namespace tenon::converter {
 // Numerics:   the scale may be applied to the keys.
 [[nodiscard]] Status FuseAttention(Graph& graph, PassContext& context);
 
+// Makes a convolution whose windows cut the image into patches (the first layer of vision
+// transformers) the product of the patches, each a row, with the weights.
+// Requires:   one group; constant weights and bias of f32, no residual; windows of more than one
+//             element that neither overlap nor leave out any, no padding.
+//             PassContext::has_fast_kernel for the product, not for the convolution.
+// Guarantees: no such convolution is left except what the report declines. Patches hold elements in
+//             the image's own order. Bytes are moved before they become floats. What turned the
+//             result to rows of channels meets a transpose that Simplify joins with it.
+// Numerics:   sums in another order; a mean of the image is subtracted from the bias.
+[[nodiscard]] Status PatchesToProducts(Graph& graph, PassContext& context);
+
 // Makes one op of a product whose first factor is brought to u8 by its own range when it runs, as
 // models with dynamic quantization have it: the range, its scale and zero point, the bytes, their
 // product with constant bytes, and float(sum) * (scale * scale) [+ bias].
