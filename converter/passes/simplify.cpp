@@ -2,6 +2,7 @@
 #include "converter/ir/shapes.hpp"
 #include "converter/passes/move_transposes.hpp"
 #include "converter/passes/passes.hpp"
+#include "runtime/ops/shape_rules.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -172,6 +173,26 @@ bool TryRemove(Graph& graph, OpId id, bool log, PassReport& report) {
   return true;
 }
 
+// Lets a binary op, which repeats operands itself, read what an expand repeats.
+bool TryReadBeforeExpand(Graph& graph, OpId id) {
+  const Op& op = graph.op(id);
+  if (op.kind != OpKind::kBinary) return false;
+  for (size_t i = 0; i < 2; ++i) {
+    const OpId expand = ProducerOfKind(graph, op.inputs[i], OpKind::kExpand);
+    if (expand == kNone || !IsRowMajor(graph, op) || !IsRowMajor(graph, graph.op(expand))) continue;
+    const TensorId x = graph.op(expand).inputs.front();
+    Shape shape;
+    const Shape& other = graph.tensor(op.inputs[1 - i]).shape;
+    if (!Broadcast(graph.tensor(x).shape, other, &shape)) continue;
+    if (shape != graph.tensor(op.outputs.front()).shape) continue;
+    RecordFusion(graph, id, expand);
+    graph.SetInput(id, i, x);
+    EraseIfUnread(graph, expand);
+    return true;
+  }
+  return false;
+}
+
 // One walk over the ops; refusals are logged only where asked.
 int Sweep(Graph& graph, bool log, PassReport& report) {
   int changed = 0;
@@ -185,6 +206,7 @@ int Sweep(Graph& graph, bool log, PassReport& report) {
     if (TryTransposeBeforePad(graph, id)) ++changed;
     if (TryTransposeSmallerDimensions(graph, id)) ++changed;
     if (TryReshapeAfterUnary(graph, id)) ++changed;
+    if (TryReadBeforeExpand(graph, id)) ++changed;
     if (TryJoin(graph, id, log, report)) ++changed;
   }
   return changed;
@@ -194,7 +216,8 @@ int Sweep(Graph& graph, bool log, PassReport& report) {
 
 Status Simplify(Graph& graph, PassContext& context) {
   // Each change removes an op, shortens a chain, turns a transpose into a reshape, lets it move
-  // more dimensions, or takes it before a pad or a unary op before a reshape: this ends.
+  // more dimensions, takes it before a pad or a unary op before a reshape, or a reader from an
+  // expand: this ends.
   while (const int changed = Sweep(graph, /*log=*/false, context.report))
     context.report.changed += changed;
   Sweep(graph, /*log=*/true, context.report);

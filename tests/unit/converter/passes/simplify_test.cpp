@@ -301,5 +301,26 @@ TEST_CASE("Simplify: a transpose goes before the pad that it alone reads, and me
   CHECK(RunOn(kSimplify, head + "output %p\n").text.find("transpose(%p)") != std::string::npos);
 }
 
+TEST_CASE("Simplify: a binary op reads what an expand repeats, where it repeats it itself") {
+  CHECK(RunOn(kSimplify,
+              "input %x: f32[2,3,4]\ninput %n: f32[3,1]\n"
+              "%e: f32[2,3,4] = expand(%n) {dims=[2,3,4]}\n"
+              "%y: f32[2,3,4] = binary(%x, %e) {function=div}\noutput %y\n")
+            .text ==
+        "input %x: f32[2,3,4]\ninput %n: f32[3,1]\n"
+        "%y: f32[2,3,4] = binary(%x, %n) {function=div}\noutput %y\n");
+  // Others still need what it repeats: its readers, and the result's shape.
+  CheckUnchanged(
+      "input %x: f32[3,1]\ninput %n: f32[3,1]\n"
+      "%e: f32[2,3,4] = expand(%n) {dims=[2,3,4]}\n"
+      "%y: f32[2,3,4] = binary(%e, %x) {function=div}\noutput %y\n");
+  CHECK(Contains(RunOn(kSimplify,
+                       "input %x: f32[2,3,4]\ninput %n: f32[3,1]\n"
+                       "%e: f32[2,3,4] = expand(%n) {dims=[2,3,4]}\n"
+                       "%y: f32[2,3,4] = binary(%e, %x)\noutput %y\noutput %e\n")
+                     .text,
+                 "= binary(%n, %x)"));
+}
+
 }  // namespace
 }  // namespace tenon::converter
