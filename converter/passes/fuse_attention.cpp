@@ -5,21 +5,36 @@
 #include <utility>
 #include <vector>
 
+#include "converter/ir/elements.hpp"
 #include "converter/ir/rewrite.hpp"
 #include "converter/ir/shapes.hpp"
+#include "converter/passes/move_transposes.hpp"
 #include "converter/passes/passes.hpp"
+#include "runtime/ops/shape_rules.hpp"
 
 namespace tenon::converter {
 namespace {
+
+/// Two constant masks become one of at most so many bytes.
+constexpr int64_t kMostMaskBytes = int64_t{4} << 20;
+
+/// A tensor beside the scores that it is added to, or multiplies.
+struct Beside {
+  TensorId tensor = kNone;
+  Shape scores;
+};
 
 /// What an attention is made of; the op is put in the place of its last product.
 struct Match {
   OpId product = kNone;  ///< of queries and keys
   OpId softmax = kNone;
-  std::vector<OpId> between;  ///< from the last product back to the first, the softmax among them
-  TensorId mask = kNone;
-  float scale = 1;
-  Shape logits;  ///< of the sum with the mask
+  std::vector<OpId> between;  ///< from the last product back to the queries and keys
+  TensorId queries = kNone;
+  TensorId keys = kNone;
+  Beside mask;
+  Beside inner_mask;  ///< constant, as `mask` is then: the one that is added first
+  Beside factor;      ///< a number for each matrix
+  double scale = 1;
 };
 
 /// The op that makes the tensor, if it is of this kind and nothing else reads the tensor.
@@ -75,64 +90,103 @@ const Op* BinaryOf(const Graph& graph, TensorId id, BinaryFunction function) {
   return is_plain ? &graph.op(producer) : nullptr;
 }
 
-/// Puts the scale into the match; false for one that attention refuses.
-bool TakeScale(double scale, Match& match) {
-  match.scale = static_cast<float>(scale);
-  return std::isfinite(match.scale);
+/// Goes back over a product or quotient with a number, into the match's scale.
+bool TakeNumber(const Graph& graph, TensorId& x, Match& match) {
+  const Op* op = BinaryOf(graph, x, BinaryFunction::kDiv);
+  const bool divides = op != nullptr;
+  if (!divides) op = BinaryOf(graph, x, BinaryFunction::kMul);
+  if (op == nullptr) return false;
+  const size_t constant = !divides && graph.tensor(op->inputs[0]).IsConstant() ? 0 : 1;
+  const auto number = ScalarValue(graph, op->inputs[constant]);
+  const TensorId other = op->inputs[1 - constant];
+  // The number may have more dimensions than what it multiplies.
+  if (!number || graph.tensor(other).shape != graph.tensor(x).shape) return false;
+  match.scale *= divides ? 1 / *number : *number;
+  match.between.push_back(graph.tensor(x).producer);
+  x = other;
+  return true;
 }
 
-/// Goes from scores, which may be scaled, back to their product; a scale is put into the match.
+/// Goes back over a product of scores with a number for each matrix of them.
+bool TakeFactor(const Graph& graph, TensorId& scores, Match& match) {
+  const Op* mul = BinaryOf(graph, scores, BinaryFunction::kMul);
+  if (mul == nullptr || match.factor.tensor != kNone) return false;
+  const Shape& shape = graph.tensor(scores).shape;
+  for (size_t i = 0; i < 2; ++i) {
+    const TensorId factor = mul->inputs[i];
+    const TensorId other = mul->inputs[1 - i];
+    const Shape& own = graph.tensor(factor).shape;
+    const bool is_of_matrices = own.rank >= 2 && own[own.rank - 1] == 1 && own[own.rank - 2] == 1;
+    if (!is_of_matrices || factor == other || graph.tensor(other).shape != shape) continue;
+    match.factor = {factor, shape};
+    match.between.push_back(graph.tensor(scores).producer);
+    scores = other;
+    return true;
+  }
+  return false;
+}
+
+/// Goes from scores, which may be scaled, back to queries and keys, which may be scaled, too.
 bool TakeScores(const Graph& graph, TensorId scores, Match& match) {
   scores = BeforeReshapes(graph, scores, match);
-  const TensorId scaled = scores;
-  if (const Op* div = BinaryOf(graph, scores, BinaryFunction::kDiv)) {
-    const auto divisor = ScalarValue(graph, div->inputs[1]);
-    if (!divisor || !TakeScale(1 / *divisor, match)) return false;
-    match.between.push_back(graph.tensor(scores).producer);
-    scores = div->inputs[0];
-  } else if (const Op* mul = BinaryOf(graph, scores, BinaryFunction::kMul)) {
-    const size_t constant = graph.tensor(mul->inputs[0]).IsConstant() ? 0 : 1;
-    const auto factor = ScalarValue(graph, mul->inputs[constant]);
-    if (!factor || !TakeScale(*factor, match)) return false;
-    match.between.push_back(graph.tensor(scores).producer);
-    scores = mul->inputs[1 - constant];
+  while (TakeNumber(graph, scores, match) || TakeFactor(graph, scores, match)) {
   }
-  // The number may have more dimensions than the scores.
-  if (graph.tensor(scores).shape != graph.tensor(scaled).shape) return false;
   match.product = SoleProducer(graph, BeforeReshapes(graph, scores, match), OpKind::kMatMul);
-  return match.product != kNone && IsPlainProduct(graph, graph.op(match.product));
+  if (match.product == kNone || !IsPlainProduct(graph, graph.op(match.product))) return false;
+  match.queries = graph.op(match.product).inputs[0];
+  match.keys = graph.op(match.product).inputs[1];
+  for (TensorId* factor : {&match.queries, &match.keys}) {
+    while (TakeNumber(graph, *factor, match)) {
+    }
+  }
+  return std::isfinite(static_cast<float>(match.scale));
 }
 
-/// Goes back over the sum with a mask, if there is one.
-std::optional<Match> MatchScores(const Graph& graph, TensorId logits, const Match& last) {
-  Match plain = last;
-  if (TakeScores(graph, logits, plain)) {
-    plain.logits = graph.tensor(logits).shape;
-    return plain;
-  }
-  Match masked = last;
-  logits = BeforeReshapes(graph, logits, masked);
-  masked.logits = graph.tensor(logits).shape;
+using Take = bool (*)(const Graph& graph, TensorId scores, Match& match);
+
+/// Goes back over a sum of scores and a mask; `take` goes on from the scores.
+bool TakeSum(const Graph& graph, TensorId logits, Beside Match::*mask, Take take, Match& match) {
+  logits = BeforeReshapes(graph, logits, match);
   const Op* sum = BinaryOf(graph, logits, BinaryFunction::kAdd);
-  if (sum == nullptr) return std::nullopt;
-  masked.between.push_back(graph.tensor(logits).producer);
+  if (sum == nullptr) return false;
+  const Shape& shape = graph.tensor(logits).shape;
+  match.between.push_back(graph.tensor(logits).producer);
   for (size_t i = 0; i < 2; ++i) {
-    Match match = masked;
-    match.mask = sum->inputs[1 - i];
+    const TensorId scores = sum->inputs[i];
     // The mask must not be the scores, which attention keeps nowhere, nor have more dimensions.
-    const bool is_mask =
-        match.mask != sum->inputs[i] &&
-        SameMatrices(graph.tensor(sum->inputs[i]).shape, graph.tensor(logits).shape);
-    if (is_mask && TakeScores(graph, sum->inputs[i], match)) return match;
+    if (sum->inputs[1 - i] == scores || !SameMatrices(graph.tensor(scores).shape, shape)) continue;
+    Match rest = match;
+    rest.*mask = {sum->inputs[1 - i], shape};
+    if (!take(graph, scores, rest)) continue;
+    match = std::move(rest);
+    return true;
   }
+  return false;
+}
+
+/// Takes scores, or what is left of a sum of them and two constant masks.
+bool TakeMaskedScores(const Graph& graph, TensorId scores, Match& match) {
+  Match plain = match;
+  if (TakeScores(graph, scores, plain)) {
+    match = std::move(plain);
+    return true;
+  }
+  return graph.tensor(match.mask.tensor).IsConstant() &&
+         TakeSum(graph, scores, &Match::inner_mask, TakeScores, match) &&
+         graph.tensor(match.inner_mask.tensor).IsConstant();
+}
+
+/// Goes back over the sums with masks, if there are any.
+std::optional<Match> MatchScores(const Graph& graph, TensorId logits, const Match& last) {
+  Match match = last;
+  if (TakeScores(graph, logits, match)) return match;
+  match = last;
+  if (TakeSum(graph, logits, &Match::mask, TakeMaskedScores, match)) return match;
   return std::nullopt;
 }
 
 std::optional<Match> MatchAttention(const Graph& graph, const Op& last) {
-  if (last.attributes.As<MatMulAttributes>().transpose_b != 0 || !IsPlainProduct(graph, last) ||
-      last.inputs[0] == last.inputs[1]) {
-    return std::nullopt;
-  }
+  if (!IsPlainProduct(graph, last) || last.inputs[0] == last.inputs[1]) return std::nullopt;
   Match match;
   match.softmax =
       SoleProducer(graph, BeforeReshapes(graph, last.inputs[0], match), OpKind::kSoftmax);
@@ -163,20 +217,105 @@ Result<TensorId> WithBatchesOf(Graph& graph, const Shape& like, TensorId id, OpI
   return graph.op(counted).outputs[0];
 }
 
+/// The shape of a tensor that broadcasts to `from`, where each dimension of that is some of `to`.
+std::optional<Shape> CountedAs(const Shape& shape, const Shape& from, const Shape& to) {
+  if (from == to) return shape;
+  const std::vector<int32_t> begins = RunsOf(from, to);
+  if (begins.empty()) return std::nullopt;
+  Shape result = to;
+  for (int32_t i = 0; i < from.rank; ++i) {
+    const int32_t own = i - (from.rank - shape.rank);
+    if (own >= 0 && shape[own] == from[i]) continue;
+    std::fill(result.dims + begins[static_cast<size_t>(i)],
+              result.dims + begins[static_cast<size_t>(i) + 1], 1);
+  }
+  return result;
+}
+
+/// Adds, to each element of a sum of shape `all`, that of a tensor which broadcasts to it.
+void AddBroadcast(const std::vector<double>& values, const Shape& shape, const Shape& all,
+                  std::vector<double>& sum) {
+  std::vector<size_t> steps(static_cast<size_t>(all.rank), 0);
+  size_t step = 1;
+  for (int32_t i = shape.rank; i-- > 0;) {
+    if (shape[i] != 1) steps[static_cast<size_t>(i + all.rank - shape.rank)] = step;
+    step *= static_cast<size_t>(shape[i]);
+  }
+  for (size_t i = 0; i < sum.size(); ++i) {
+    size_t at = 0;
+    size_t rest = i;
+    for (int32_t k = all.rank; k-- > 0; rest /= static_cast<size_t>(all[k])) {
+      at += rest % static_cast<size_t>(all[k]) * steps[static_cast<size_t>(k)];
+    }
+    sum[i] += values[at];
+  }
+}
+
+/// The mask that has the effect of both, if there are two. Returns why not, or an empty text.
+std::string JoinMasks(Graph& graph, Match& match) {
+  if (match.inner_mask.tensor == kNone) return "";
+  const Tensor& outer = graph.tensor(match.mask.tensor);
+  const Tensor& inner = graph.tensor(match.inner_mask.tensor);
+  const auto counted = CountedAs(inner.shape, match.inner_mask.scores, match.mask.scores);
+  Shape all;
+  if (!counted || !Broadcast(outer.shape, *counted, &all)) return "its masks are of other scores";
+  if (all.Elements() * DTypeBytes(DType::kF32) > kMostMaskBytes) {
+    return "the sum of its masks would be large";
+  }
+  std::vector<double> sum(static_cast<size_t>(all.Elements()), 0.0);
+  AddBroadcast(ReadElements(outer), outer.shape, all, sum);
+  AddBroadcast(ReadElements(inner), *counted, all, sum);
+  match.mask.tensor =
+      graph.AddConstant(outer.name + ".sum", DType::kF32, all, WriteElements(DType::kF32, sum));
+  match.inner_mask.tensor = kNone;
+  return "";
+}
+
+/// The queries, each matrix times its factor, if there is one.
+Result<TensorId> Scaled(Graph& graph, const Match& match, OpId before) {
+  if (match.factor.tensor == kNone) return match.queries;
+  TENON_ASSIGN_OR_RETURN(const TensorId queries,
+                         WithBatchesOf(graph, match.factor.scores, match.queries, before));
+  BinaryAttributes times;
+  times.function = BinaryFunction::kMul;
+  TENON_ASSIGN_OR_RETURN(
+      const OpId scaled,
+      graph.InsertOp(before, OpKind::kBinary, graph.tensor(match.queries).name + ".scaled",
+                     {queries, match.factor.tensor}, Attributes(times)));
+  return graph.op(scaled).outputs[0];
+}
+
+/// The values as attention takes them, which the last product may transpose.
+Result<TensorId> Values(Graph& graph, OpId last) {
+  const TensorId v = graph.op(last).inputs[1];
+  if (graph.op(last).attributes.As<MatMulAttributes>().transpose_b == 0) return v;
+  const int32_t rank = graph.tensor(v).shape.rank;
+  TransposeAttributes turn;
+  turn.rank = rank;
+  for (int32_t i = 0; i < rank; ++i) turn.permutation[i] = i;
+  std::swap(turn.permutation[rank - 2], turn.permutation[rank - 1]);
+  TENON_ASSIGN_OR_RETURN(const OpId turned,
+                         graph.InsertOp(last, OpKind::kTranspose, graph.tensor(v).name + ".turned",
+                                        {v}, Attributes(turn)));
+  return graph.op(turned).outputs[0];
+}
+
 /// Puts an attention before the last product. The mask says how its matrices are counted.
 Result<OpId> InsertAttention(Graph& graph, OpId last, const Match& match) {
-  const Op product = graph.op(match.product);
-  const TensorId v = graph.op(last).inputs[1];
-  const Shape like = match.mask != kNone ? match.logits : graph.tensor(v).shape;
+  TENON_ASSIGN_OR_RETURN(const TensorId queries, Scaled(graph, match, last));
+  TENON_ASSIGN_OR_RETURN(const TensorId values, Values(graph, last));
+  const bool is_masked = match.mask.tensor != kNone;
+  const Shape like = is_masked ? match.mask.scores : graph.tensor(values).shape;
   AttentionAttributes attributes;
-  attributes.scale = match.scale;
+  attributes.scale = static_cast<float>(match.scale);
   // A product takes its second factor as [..., D, N], attention the keys as [..., N, D].
-  attributes.transpose_k = 1 - product.attributes.As<MatMulAttributes>().transpose_b;
-  std::vector<TensorId> inputs = {product.inputs[0], product.inputs[1], v};
+  attributes.transpose_k =
+      1 - graph.op(match.product).attributes.As<MatMulAttributes>().transpose_b;
+  std::vector<TensorId> inputs = {queries, match.keys, values};
   for (TensorId& input : inputs) {
     TENON_ASSIGN_OR_RETURN(input, WithBatchesOf(graph, like, input, last));
   }
-  if (match.mask != kNone) inputs.push_back(match.mask);
+  if (is_masked) inputs.push_back(match.mask.tensor);
   return graph.InsertOp(last, OpKind::kAttention, graph.op(last).name, inputs,
                         Attributes(attributes),
                         {graph.tensor(graph.op(last).outputs[0]).name + ".batches"});
@@ -233,10 +372,15 @@ Status FuseAttention(Graph& graph, PassContext& context) {
   const std::vector<OpId> order = graph.OpOrder();
   for (const OpId id : order) {
     if (!graph.IsOp(id) || graph.op(id).kind != OpKind::kMatMul) continue;
-    const std::optional<Match> match = MatchAttention(graph, graph.op(id));
+    std::optional<Match> match = MatchAttention(graph, graph.op(id));
     if (!match) continue;
+    std::string reason = JoinMasks(graph, *match);
+    if (!reason.empty()) {
+      Decline(graph, id, reason, context.report);
+      continue;
+    }
     TENON_ASSIGN_OR_RETURN(const OpId attention, InsertAttention(graph, id, *match));
-    const std::string reason = WhyNot(graph, id, *match, graph.op(attention), context);
+    reason = WhyNot(graph, id, *match, graph.op(attention), context);
     if (!reason.empty()) {
       Decline(graph, id, reason, context.report);
       EraseIfUnread(graph, attention);

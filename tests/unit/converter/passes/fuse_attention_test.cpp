@@ -1,8 +1,9 @@
 #include <string>
 
+#include "converter/ir/elements.hpp"
 #include "converter/ir/rewrite.hpp"
 #include "converter/passes/passes.hpp"
-#include "tests/unit/converter/passes/pass_testing.hpp"
+#include "tests/unit/converter/passes/same_numbers.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -60,6 +61,91 @@ TEST_CASE("FuseAttention: keys that the product transposes are taken as they are
                                            kEnd)
                      .text,
                  "%y: f32[2,40,3] = attention(%q, %t, %v)\n"));
+}
+
+TEST_CASE("FuseAttention: numbers that queries and keys are multiplied by are the scale, too") {
+  const std::string text = RunOn(kFuseAttention, kAttentionInputs +
+                                                     "const %three: f32[] = [3]\n"
+                                                     "%qs = binary(%q, %three) {function=mul}\n"
+                                                     "%ks = binary(%k, %root) {function=div}\n"
+                                                     "%s = matmul(%qs, %ks)\n"
+                                                     "%h = binary(%s, %half) {function=mul}\n"
+                                                     "%l = binary(%h, %three) {function=mul}\n" +
+                                                     kEnd)
+                               .text;
+  CHECK(Contains(text, "%y: f32[2,40,3] = attention(%q, %k, %v) {scale=2.25, transpose_k=1}"));
+  CHECK_FALSE(Contains(text, "binary("));
+  // Queries that something else reads stay scaled.
+  const std::string read = RunOn(kFuseAttention, kAttentionInputs +
+                                                     "%qs = binary(%q, %root) {function=mul}\n"
+                                                     "%l = matmul(%qs, %k)\n" +
+                                                     kEnd + "output %qs\n")
+                               .text;
+  CHECK(Contains(read, "attention(%qs, %k, %v) {transpose_k=1}"));
+}
+
+TEST_CASE("FuseAttention: queries are multiplied by a number for each matrix of scores") {
+  const std::string middle =
+      "%s = matmul(%q, %k)\n%h = binary(%s, %f) {function=mul}\n%l = binary(%h, %m)\n";
+  const std::string text =
+      RunOn(kFuseAttention, kAttentionInputs + "const %f: f32[2,1,1] = [3, 4]\n" + middle + kEnd)
+          .text;
+  CheckHas(text, {"%q.scaled: f32[2,40,4] = binary(%q, %f) {function=mul}\n",
+                  "%y: f32[2,40,3] = attention(%q.scaled, %k, %v, %m) {transpose_k=1}"});
+  const std::string row =
+      RunOn(kFuseAttention,
+            kAttentionInputs + "const %f: f32[2,40,1] = random(1)\n" + middle + kEnd)
+          .text;
+  CHECK_FALSE(Contains(row, "attention("));
+}
+
+TEST_CASE("FuseAttention: values that the product transposes are transposed for it") {
+  const std::string text = RunOn(kFuseAttention, kAttentionInputs +
+                                                     "input %u: f32[2,3,7]\n"
+                                                     "%l = matmul(%q, %k)\n"
+                                                     "%p = softmax(%l) {axis=2}\n"
+                                                     "%y = matmul(%p, %u) {transpose_b=1}\n"
+                                                     "output %y\n")
+                               .text;
+  CheckHas(text, {"%u.turned: f32[2,7,3] = transpose(%u) {permutation=[0,2,1]}\n",
+                  "%y: f32[2,40,3] = attention(%q, %k, %u.turned) {transpose_k=1}"});
+}
+
+/// As a window transformer has it: a constant for each head, then one for each window.
+std::string WindowNet(const std::string& bias, const std::string& window) {
+  return "input %q: f32[4,2,2,4]\ninput %k: f32[4,2,4,2]\ninput %v: f32[4,2,2,5]\n" + bias +
+         window +
+         "%s = matmul(%q, %k)\n%b = binary(%s, %h)\n%r = reshape(%b) {dims=[2,2,2,2,2]}\n"
+         "%a = binary(%r, %w)\n%l = reshape(%a) {dims=[4,2,2,2]}\n"
+         "%p = softmax(%l) {axis=3}\n%y = matmul(%p, %v)\noutput %y\n";
+}
+const std::string kBias = "const %h: f32[2,2,2] = [0, 1, 2, 3, 10, 11, 12, 13]\n";
+const std::string kWindow = "const %w: f32[1,2,1,2,2] = [0, 0, 0, 0, 100, 200, 300, 400]\n";
+
+TEST_CASE("FuseAttention: two constant masks become their sum") {
+  const std::string text = RunOn(kFuseAttention, WindowNet(kBias, kWindow)).text;
+  CheckHas(text, {"const %w.sum: f32[1,2,2,2,2] = [0, 1, 2, 3, 10, 11, 12, 13, "
+                  "100, 201, 302, 403, 110, 211, 312, 413]\n",
+                  ": f32[2,2,2,2,5] = attention(%q.batches, %k.batches, %v.batches, %w.sum) "
+                  "{transpose_k=1}"});
+  CHECK_FALSE(Contains(text, "binary("));
+}
+
+TEST_CASE("FuseAttention: two masks of which one is computed are left") {
+  for (const std::string& text : {WindowNet(kBias, "input %w: f32[1,2,1,2,2]\n"),
+                                  WindowNet("input %h: f32[2,2,2]\n", kWindow)}) {
+    CHECK_FALSE(Contains(RunOn(kFuseAttention, text).text, "attention("));
+  }
+}
+
+TEST_CASE("FuseAttention: masks whose sum would be a large constant are left") {
+  const std::string text =
+      "input %q: f32[300,5,64,2]\ninput %k: f32[300,5,2,64]\ninput %v: f32[300,5,64,2]\n"
+      "const %h: f32[5,64,64] = random(1)\nconst %w: f32[300,1,64,64] = random(2)\n"
+      "%s: f32[300,5,64,64] = matmul(%q, %k)\n%b: f32[300,5,64,64] = binary(%s, %h)\n"
+      "%l: f32[300,5,64,64] = binary(%b, %w)\n%p: f32[300,5,64,64] = softmax(%l) {axis=3}\n"
+      "%y: f32[300,5,64,2] = matmul(%p, %v)\noutput %y\n";
+  CheckDeclined(kFuseAttention, text, "y", "the sum of its masks would be large");
 }
 
 TEST_CASE("FuseAttention: scores that others read, other axes and logarithms are left") {
@@ -244,6 +330,23 @@ TEST_CASE("FuseAttention: where only portable code would run it, it is left") {
       "%l = matmul(%q, %k)\n" +
       kEnd;
   CheckDeclined(kFuseAttention, text, "y", "no fast kernel computes attention as one op");
+}
+
+TEST_CASE("FuseAttention: numbers with factors, two masks and transposed values are the same") {
+  // Two images of two windows with three heads.
+  CheckSameNumbers(OnFastKernels("fuse-attention", FuseAttention),
+                   "input %q: f32[12,4,5]\ninput %k: f32[12,5,6]\ninput %v: f32[12,7,6]\n"
+                   "const %f: f32[3,1,1] = [0.5, 1, 2]\nconst %h: f32[3,4,6] = random(1)\n"
+                   "const %w: f32[2,1,4,6] = random(2)\nconst %n: f32[] = [1.5]\n"
+                   "%qn = binary(%q, %n) {function=mul}\n%kn = binary(%k, %n) {function=div}\n"
+                   "%s = matmul(%qn, %kn)\n%s4 = reshape(%s) {dims=[4,3,4,6]}\n"
+                   "%t = binary(%s4, %f) {function=mul}\n%b = binary(%h, %t)\n"
+                   "%b5 = reshape(%b) {dims=[2,2,3,4,6]}\n%a = binary(%b5, %w)\n"
+                   "%l = reshape(%a) {dims=[12,4,6]}\n%p = softmax(%l) {axis=2}\n"
+                   "%y = matmul(%p, %v) {transpose_b=1}\noutput %y\n",
+                   {RandomElements(DType::kF32, 240, 3), RandomElements(DType::kF32, 360, 4),
+                    RandomElements(DType::kF32, 504, 5)},
+                   0, 1e-5F);
 }
 
 }  // namespace

@@ -1,11 +1,8 @@
-#include <cmath>
-#include <cstring>
-#include <vector>
+#include <string>
 
 #include "converter/ir/elements.hpp"
 #include "converter/passes/passes.hpp"
-#include "tests/support/evaluate_graph.hpp"
-#include "tests/unit/converter/passes/pass_testing.hpp"
+#include "tests/unit/converter/passes/same_numbers.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -116,15 +113,6 @@ TEST_CASE("PatchesToProducts: without a fast kernel for products nothing changes
   CheckDeclined(pass, Net(kStrides), "y", "no fast kernel computes the product of its patches");
 }
 
-std::vector<float> OutputOf(const Graph& graph, const std::vector<std::byte>& x) {
-  const auto evaluation = test::EvaluateGraph(graph, {x});
-  REQUIRE(evaluation.error.empty());
-  const std::vector<std::byte>& bytes = evaluation.values.at(graph.outputs()[0].tensor);
-  std::vector<float> values(bytes.size() / sizeof(float));
-  std::memcpy(values.data(), bytes.data(), bytes.size());
-  return values;
-}
-
 TEST_CASE("PatchesToProducts: the numbers are those of the convolution") {
   const std::string conv = " {strides=[4,3], activation=relu}\noutput %y\n";
   const std::string constants =
@@ -144,20 +132,8 @@ TEST_CASE("PatchesToProducts: the numbers are those of the convolution") {
                              "%t = transpose(%x) {permutation=[0,3,1,2]}\n"
                              "%y = conv(%t, %w, %b, _, _, %m)" +
                              conv}}) {
-    CAPTURE(text);
-    Graph graph = Parsed(text);
-    const std::vector<std::byte> x = RandomElements(dtype, int64_t{2} * 3 * 8 * 9, 7);
-    const std::vector<float> expected = OutputOf(graph, x);
-    PassContext context;
-    std::vector<PassReport> reports;
-    REQUIRE(RunPass(kThenSimplify, graph, context, reports).ok());
-    REQUIRE(reports.front().changed > 0);
-    const std::vector<float> computed = OutputOf(graph, x);
-    REQUIRE(computed.size() == expected.size());
-    for (size_t i = 0; i < expected.size(); ++i) {
-      CAPTURE(i);
-      CHECK(std::abs(computed[i] - expected[i]) <= 1e-5F * std::abs(expected[i]) + 1e-4F);
-    }
+    CheckSameNumbers(kThenSimplify, text, {RandomElements(dtype, int64_t{2} * 3 * 8 * 9, 7)}, 1e-5F,
+                     1e-4F);
   }
 }
 
