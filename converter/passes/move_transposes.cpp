@@ -134,6 +134,21 @@ bool TryTransposeBeforePad(Graph& graph, OpId id) {
                      {graph.op(before).name, OpKind::kPad, Attributes(moved)});
 }
 
+bool TryTransposeBeforeExpand(Graph& graph, OpId id) {
+  if (graph.op(id).kind != OpKind::kTranspose) return false;
+  const OpId before = OnlyBefore(graph, id, OpKind::kExpand);
+  if (before == kNone) return false;
+  const Op& transpose = graph.op(id);
+  const auto moves = transpose.attributes.As<TransposeAttributes>();
+  const Shape& y = graph.tensor(transpose.outputs.front()).shape;
+  if (graph.tensor(graph.op(before).inputs.front()).shape.rank != moves.rank) return false;
+  ExpandAttributes moved;
+  moved.rank = y.rank;
+  std::copy_n(y.dims, y.rank, moved.dims);
+  return ReplaceBoth(graph, before, id, {transpose.name, OpKind::kTranspose, transpose.attributes},
+                     {graph.op(before).name, OpKind::kExpand, Attributes(moved)});
+}
+
 bool TryReshapeAfterUnary(Graph& graph, OpId id) {
   if (graph.op(id).kind != OpKind::kUnary) return false;
   const OpId before = OnlyBefore(graph, id, OpKind::kReshape);

@@ -17,6 +17,10 @@ namespace tenon::converter {
 /// of the pad meet, and the pad meets the op whose windows may take it.
 bool TryTransposeBeforePad(Graph& graph, OpId id);
 
+/// Moves a transpose before the expand whose result it alone reads: it moves fewer elements there,
+/// and the op behind may read what is repeated.
+bool TryTransposeBeforeExpand(Graph& graph, OpId id);
+
 /// Of a transpose and a reshape that cuts its dimensions, or of a reshape that joins dimensions and
 /// a transpose, lets the transpose move the smaller dimensions, the ones before they are joined or
 /// after they are cut: those of images, where it meets others. `id` is the second of the two.

@@ -18,7 +18,8 @@ namespace tenon::converter {
 //   - reshape of reshape, transpose of transpose (cancelled where they undo each other), constant
 //     pad of constant pad of the same value;
 //   - a transpose that only moves dimensions of size 1 becomes a reshape;
-//   - a binary op reads what an expand repeats, where it repeats it alike by itself.
+//   - a binary op reads what an expand repeats, where it repeats it alike by itself; a transpose
+//     between the two goes before the expand.
 // Requires:   nothing; ops are left alone where layouts differ.
 // Guarantees: none of the above is left except what the report declines. Graph outputs keep storage
 //             of their own: an identity from a graph input, a constant or another graph output

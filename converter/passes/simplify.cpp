@@ -204,6 +204,7 @@ int Sweep(Graph& graph, bool log, PassReport& report) {
     }
     if (TryTransposeToReshape(graph, id)) ++changed;
     if (TryTransposeBeforePad(graph, id)) ++changed;
+    if (TryTransposeBeforeExpand(graph, id)) ++changed;
     if (TryTransposeSmallerDimensions(graph, id)) ++changed;
     if (TryReshapeAfterUnary(graph, id)) ++changed;
     if (TryReadBeforeExpand(graph, id)) ++changed;
@@ -216,8 +217,8 @@ int Sweep(Graph& graph, bool log, PassReport& report) {
 
 Status Simplify(Graph& graph, PassContext& context) {
   // Each change removes an op, shortens a chain, turns a transpose into a reshape, lets it move
-  // more dimensions, takes it before a pad or a unary op before a reshape, or a reader from an
-  // expand: this ends.
+  // more dimensions, takes it before a pad or an expand, a unary op before a reshape, or a reader
+  // from an expand: this ends.
   while (const int changed = Sweep(graph, /*log=*/false, context.report))
     context.report.changed += changed;
   Sweep(graph, /*log=*/true, context.report);

@@ -322,5 +322,17 @@ TEST_CASE("Simplify: a binary op reads what an expand repeats, where it repeats 
                  "= binary(%n, %x)"));
 }
 
+TEST_CASE("Simplify: a transpose goes before the expand that it alone reads") {
+  const std::string head =
+      "input %x: f32[2,4,3]\ninput %n: f32[3,1,2]\n"
+      "%e = expand(%n) {dims=[3,4,2]}\n%t = transpose(%e) {permutation=[2,1,0]}\n";
+  CheckHas(RunOn(kSimplify, head + "output %t\n").text,
+           {": f32[2,1,3] = transpose(%n) {permutation=[2,1,0]}",
+            "%t: f32[2,4,3] = expand(%e.moved) {dims=[2,4,3]}"});
+  CheckHas(RunOn(kSimplify, head + "%y = binary(%x, %t)\noutput %y\n").text,
+           {": f32[2,1,3] = transpose(%n)", "%y: f32[2,4,3] = binary(%x, %e.moved)\n"});
+  CHECK(Contains(RunOn(kSimplify, head + "output %t\noutput %e\n").text, "transpose(%e)"));
+}
+
 }  // namespace
 }  // namespace tenon::converter
