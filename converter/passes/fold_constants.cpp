@@ -2,20 +2,24 @@
 #include <set>
 
 #include "converter/passes/passes.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
 namespace {
 
-/// Folding is refused for a big result that is cheap to compute, since it makes the plan larger.
+/// Folding is refused for a big result that is cheap to compute, as products are not, since it
+/// makes the plan larger.
 bool GrowsTooMuch(const Graph& graph, const Op& op) {
-  constexpr int64_t kSmall = int64_t{1} << 20;
+  const OpTraits& traits = TraitsOf(op.kind);
+  const bool is_product = traits.matrix_product || traits.convolution;
+  const int64_t small = int64_t{1} << (is_product ? 24 : 20);
   int64_t in = 0;
   int64_t out = 0;
   for (const TensorId id : op.inputs) {
     if (id != kNone) in += graph.tensor(id).ByteSize();
   }
   for (const TensorId id : op.outputs) out += graph.tensor(id).ByteSize();
-  return out > kSmall && out > 4 * in;
+  return out > small && out > 4 * in;
 }
 
 Status Fold(Graph& graph, bool dequantizes, PassContext& context) {

@@ -67,6 +67,22 @@ output %y
   CHECK(context.report.declined[0].reason == "its constant result would be large");
 }
 
+TEST_CASE("FoldConstants: a product of constants is not cheap to make") {
+  Graph graph = Parsed(R"(graph g
+input %x: f32[1]
+const %a: f32[600,1] = random(1)
+const %b: f32[1,600] = random(2)
+%p = matmul(%a, %b)
+%s = reduce(%p) {function=sum, axes_mask=3, keep_dims=0}
+%y = binary(%x, %s)
+output %y
+)");
+  PassContext context = Folding();
+  REQUIRE(FoldConstants(graph, context).ok());
+  CHECK(context.report.declined.empty());
+  CHECK(graph.tensor(graph.FindTensor("s")).IsConstant());
+}
+
 TEST_CASE("FoldConstants: casts between dtypes and moves elements") {
   Graph graph = Parsed(R"(graph g
 input %x: f32[2,3]
