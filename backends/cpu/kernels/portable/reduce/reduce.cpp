@@ -7,6 +7,7 @@
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "backends/cpu/kernels/portable/reduce/reduce_plan.hpp"
 #include "backends/cpu/kernels/portable/reduce/sum_lanes.hpp"
+#include "backends/cpu/kernels/portable/strided.hpp"
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::portable {
@@ -231,6 +232,61 @@ void ReduceByte(ReduceFunction function, const ReducePlan& plan, const T* x, int
   }
 }
 
+#if defined(__SSE2__) || defined(__ARM_NEON)
+/// The axis of two elements that is all that is reduced, or -1.
+int PairAxis(const OpCall& op) {
+  const auto mask = static_cast<uint32_t>(op.AttributesAs<ReduceAttributes>().axes_mask);
+  const TensorView& x = op.Input(0);
+  int pair = -1;
+  for (int axis = 0; axis < x.rank; ++axis) {
+    if ((mask >> axis & 1U) == 0 || x.dims[axis] == 1) continue;
+    if (pair >= 0 || x.dims[axis] != 2) return -1;
+    pair = axis;
+  }
+  return pair;
+}
+
+/// Sums of two, whose rows can be as long as outputs lie in memory: such a sum in f32 is the one in
+/// f64, rounded. False where it is something else.
+bool AddPairs(const KernelCall& call) {
+  const auto& attributes = call.op.AttributesAs<ReduceAttributes>();
+  const int pair = PairAxis(call.op);
+  if (attributes.function != ReduceFunction::kSum || pair < 0) return false;
+  const TensorView& x = call.op.Input(0);
+  const TensorView& y = call.op.Output();
+  LoopNest<3> nest;
+  int y_axis = 0;
+  for (int axis = 0; axis < x.rank; ++axis) {
+    if ((static_cast<uint32_t>(attributes.axes_mask) >> axis & 1U) != 0) {
+      y_axis += attributes.keep_dims != 0 ? 1 : 0;
+      continue;
+    }
+    const ptrdiff_t step = ByteStride(x, axis);
+    nest.Add(x.dims[axis], ByteStride(y, y_axis++), step, step);
+  }
+  nest.Simplify();
+  char* first = x.As<char>();
+  ForEachRow(nest, Cursor<3>{{y.As<char>(), first, first + ByteStride(x, pair)}}, call.parallel,
+             [&](const Cursor<3>& cursor, int count) {
+               const auto* a = reinterpret_cast<const float*>(cursor.at[1]);
+               const auto* b = reinterpret_cast<const float*>(cursor.at[2]);
+               auto* sum = reinterpret_cast<float*>(cursor.at[0]);
+               constexpr auto kStep = static_cast<ptrdiff_t>(sizeof(float));
+               const ptrdiff_t to = nest.RowStride(0) / kStep;
+               const ptrdiff_t from = nest.RowStride(1) / kStep;
+               if (to == 1 && from == 1) {
+                 TENON_INDEPENDENT_LOOP
+                 for (int i = 0; i < count; ++i) sum[i] = a[i] + b[i];
+                 return;
+               }
+               for (int i = 0; i < count; ++i) sum[i * to] = a[i * from] + b[i * from];
+             });
+  return true;
+}
+#else
+bool AddPairs(const KernelCall&) { return false; }
+#endif
+
 template <typename T>
 void Reduce(const KernelCall& call) {
   const ReduceFunction function = call.op.AttributesAs<ReduceAttributes>().function;
@@ -269,7 +325,7 @@ Status ReduceRun(const KernelCall& call) {
       Reduce<uint8_t>(call);
       break;
     default:
-      Reduce<float>(call);
+      if (!AddPairs(call)) Reduce<float>(call);
       break;
   }
   return OkStatus();

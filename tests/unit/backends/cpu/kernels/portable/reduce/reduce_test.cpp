@@ -211,6 +211,32 @@ TEST_CASE("Reduce: a sum of many values of all sizes is right to the last bits")
   }
 }
 
+TEST_CASE("Reduce: a sum of two is that of f32, along any axis and in any layout") {
+  Generator random(6);
+  for (const int32_t axis : {0, 1, 2, 3}) {
+    for (const int32_t keep_dims : {0, 1}) {
+      for (int k = 0; k < 5; ++k) {
+        Dims dims = {3, 1, 5, 300};
+        dims[static_cast<size_t>(axis)] = 2;
+        // An axis of one element is reduced, too.
+        const ReduceAttributes attributes = {ReduceFunction::kSum, 1 << axis | 0b10, keep_dims};
+        OpFixture op(OpKind::kReduce);
+        const Tensor x = op.AddInput(Random(dims, kAllLayouts[k], random, -1e3F, 1.0F));
+        const Tensor y = op.AddOutput(
+            Tensor(DType::kF32, ReducedDims(dims, attributes), kAllLayouts[Pick(random, 0, 4)]));
+        REQUIRE(op.Run(attributes, Pick(random, 1, 3)).ok());
+        const auto pairs = Groups(dims, attributes.axes_mask, x.Values<float>());
+        const std::vector<float> sums = y.Values<float>();
+        REQUIRE(sums.size() == pairs.size());
+        for (size_t i = 0; i < pairs.size(); ++i) {
+          CHECK(sums[i] == static_cast<float>(pairs[i][0]) + static_cast<float>(pairs[i][1]));
+        }
+        CHECK(y.GapsIntact());
+      }
+    }
+  }
+}
+
 TEST_CASE("Reduce: of no elements a sum is 0 and a product 1") {
   for (const ReduceFunction function : {ReduceFunction::kSum, ReduceFunction::kProd}) {
     OpFixture op(OpKind::kReduce);
