@@ -30,8 +30,8 @@ namespace tenon::converter {
 ///
 /// Requires:   PassContext::fold.
 /// Guarantees: no op reads constants only, except where the result would be much larger than what
-///             it is made from (declined). The ops that made the values stay (without readers)
-///             until dead code is eliminated.
+///             it is made from (declined), of more than 1 MB, of products 16. The ops that made the
+///             values stay (without readers) until dead code is eliminated.
 [[nodiscard]] Status FoldConstants(Graph& graph, PassContext& context);
 
 /// Does the same but keeps dequantize ops and what depends on them. It runs before it is decided
@@ -137,8 +137,11 @@ namespace tenon::converter {
 [[nodiscard]] Status FoldTransposes(Graph& graph, PassContext& context);
 
 // Makes one op of softmax(scale * q k + mask) v: two products of computed factors with a softmax
-// along the last axis between them. The scale, a constant number, and the mask may be missing.
-// Requires:   f32; 32 queries or more; the scores and what becomes of them have no other reader;
+// along the last axis between them. The scale, constant numbers that multiply scores, queries or
+// keys, and the mask may be missing. A factor for each matrix of scores multiplies the queries
+// then. Values that the product transposes are transposed for the op. Two constant masks become
+// their sum, where that is of 4 MB at most.
+// Requires:   f32; two queries or more; the scores and what becomes of them have no other reader;
 //             batches are alike. PassContext::has_fast_kernel: portable code computes the scores,
 //             which are kept nowhere, twice.
 // Guarantees: no such group is left except what the report declines.
