@@ -58,6 +58,16 @@ double DifferenceOf(const Product& p, Generator& random) {
   return op.Difference(attributes, p.threads);
 }
 
+/// Six products of 70 rows, which are too many to read the second factor in place.
+PairedOp SixProducts() {
+  Generator random(5);
+  PairedOp op(kComputedProduct, "cpu.matmul.portable");
+  op.AddInput(Random({6, 70, 30}, Layout::kRowMajor, random));
+  op.AddInput(Random({6, 30, 45}, Layout::kRowMajor, random));
+  op.AddOutput({6, 70, 45}, Layout::kRowMajor);
+  return op;
+}
+
 /// Runs a convolution whose weights are no constant, and its bias neither.
 double DifferenceOf(const ConvCase& c, const ConvOptions& options, Generator& random) {
   PairedOp op(kComputedConv, "cpu.conv.portable");
@@ -133,21 +143,13 @@ TEST_CASE("Vector products of computed factors: the same bits on any number of t
 }
 
 TEST_CASE("Vector products of computed factors: room for one thread serves any number") {
-  Generator random(5);
-  PairedOp op(kComputedProduct, "cpu.matmul.portable");
-  op.AddInput(Random({6, 70, 30}, Layout::kRowMajor, random));
-  op.AddInput(Random({6, 30, 45}, Layout::kRowMajor, random));
-  op.AddOutput({6, 70, 45}, Layout::kRowMajor);
+  PairedOp op = SixProducts();
   op.SizeWorkspace(MatMulAttributes{}, 1);
   CHECK(op.Difference(MatMulAttributes{}, 3) < kTolerance);
 }
 
 TEST_CASE("Vector products of computed factors: less room than for one is refused") {
-  Generator random(6);
-  PairedOp op(kComputedProduct, "cpu.matmul.portable");
-  op.AddInput(Random({6, 70, 30}, Layout::kRowMajor, random));
-  op.AddInput(Random({6, 30, 45}, Layout::kRowMajor, random));
-  op.AddOutput({6, 70, 45}, Layout::kRowMajor);
+  PairedOp op = SixProducts();
   op.set_workspace_bytes(30 * 48 * sizeof(float));
   CHECK(op.Check(MatMulAttributes{}).code() == StatusCode::kUnsupported);
 }
