@@ -233,58 +233,77 @@ void ReduceByte(ReduceFunction function, const ReducePlan& plan, const T* x, int
 }
 
 #if defined(__SSE2__) || defined(__ARM_NEON)
-/// The axis of two elements that is all that is reduced, or -1.
-int PairAxis(const OpCall& op) {
+/// The only axis of several elements that is reduced, or -1.
+int LoneAxis(const OpCall& op) {
   const auto mask = static_cast<uint32_t>(op.AttributesAs<ReduceAttributes>().axes_mask);
   const TensorView& x = op.Input(0);
-  int pair = -1;
+  int lone = -1;
   for (int axis = 0; axis < x.rank; ++axis) {
     if ((mask >> axis & 1U) == 0 || x.dims[axis] == 1) continue;
-    if (pair >= 0 || x.dims[axis] != 2) return -1;
-    pair = axis;
+    if (lone >= 0) return -1;
+    lone = axis;
   }
-  return pair;
+  return lone;
 }
 
-/// Sums of two, whose rows can be as long as outputs lie in memory: such a sum in f32 is the one in
-/// f64, rounded. False where it is something else.
-bool AddPairs(const KernelCall& call) {
-  const auto& attributes = call.op.AttributesAs<ReduceAttributes>();
-  const int pair = PairAxis(call.op);
-  if (attributes.function != ReduceFunction::kSum || pair < 0) return false;
-  const TensorView& x = call.op.Input(0);
-  const TensorView& y = call.op.Output();
-  LoopNest<3> nest;
+/// The loops over outputs, as they lie in memory, and over what each begins with.
+LoopNest<2> OutputLoops(const OpCall& op) {
+  const auto& attributes = op.AttributesAs<ReduceAttributes>();
+  const TensorView& x = op.Input(0);
+  const TensorView& y = op.Output();
+  LoopNest<2> nest;
   int y_axis = 0;
   for (int axis = 0; axis < x.rank; ++axis) {
     if ((static_cast<uint32_t>(attributes.axes_mask) >> axis & 1U) != 0) {
       y_axis += attributes.keep_dims != 0 ? 1 : 0;
-      continue;
+    } else {
+      nest.Add(x.dims[axis], ByteStride(y, y_axis++), ByteStride(x, axis));
     }
-    const ptrdiff_t step = ByteStride(x, axis);
-    nest.Add(x.dims[axis], ByteStride(y, y_axis++), step, step);
   }
   nest.Simplify();
-  char* first = x.As<char>();
-  ForEachRow(nest, Cursor<3>{{y.As<char>(), first, first + ByteStride(x, pair)}}, call.parallel,
-             [&](const Cursor<3>& cursor, int count) {
-               const auto* a = reinterpret_cast<const float*>(cursor.at[1]);
-               const auto* b = reinterpret_cast<const float*>(cursor.at[2]);
-               auto* sum = reinterpret_cast<float*>(cursor.at[0]);
-               constexpr auto kStep = static_cast<ptrdiff_t>(sizeof(float));
-               const ptrdiff_t to = nest.RowStride(0) / kStep;
-               const ptrdiff_t from = nest.RowStride(1) / kStep;
-               if (to == 1 && from == 1) {
-                 TENON_INDEPENDENT_LOOP
-                 for (int i = 0; i < count; ++i) sum[i] = a[i] + b[i];
-                 return;
-               }
-               for (int i = 0; i < count; ++i) sum[i * to] = a[i * from] + b[i * from];
+  return nest;
+}
+
+/// Joins `rows` rows of x, `step` apart, element by element.
+template <typename Rule>
+void JoinRows(const float* x, ptrdiff_t step, int rows, float* y, int count) {
+  const float* next = x + step;
+  TENON_INDEPENDENT_LOOP
+  for (int i = 0; i < count; ++i) y[i] = Rule::Join(x[i], next[i]);
+  for (int row = 2; row < rows; ++row) {
+    next += step;
+    TENON_INDEPENDENT_LOOP
+    for (int i = 0; i < count; ++i) y[i] = Rule::Join(y[i], next[i]);
+  }
+}
+
+/// Extremes, and sums of two, of whole rows: setting up a block of outputs takes longer than such
+/// work. A sum of two in f32 is the one in f64, rounded. False where nothing was done.
+bool ReduceRows(const KernelCall& call) {
+  const ReduceFunction function = call.op.AttributesAs<ReduceAttributes>().function;
+  const int axis = LoneAxis(call.op);
+  const TensorView& x = call.op.Input(0);
+  if (axis < 0 || (function != ReduceFunction::kMax && function != ReduceFunction::kMin &&
+                   (function != ReduceFunction::kSum || x.dims[axis] != 2))) {
+    return false;
+  }
+  constexpr auto kFloat = static_cast<ptrdiff_t>(sizeof(float));
+  const LoopNest<2> nest = OutputLoops(call.op);
+  const bool has_rows = nest.RowLength() >= kReduceLanes && nest.RowStride(0) == kFloat &&
+                        nest.RowStride(1) == kFloat;
+  if (!has_rows || x.dims[axis] < 2) return false;
+  const auto join = function == ReduceFunction::kSum   ? JoinRows<Sum<float>>
+                    : function == ReduceFunction::kMax ? JoinRows<Maximum<float>>
+                                                       : JoinRows<Minimum<float>>;
+  ForEachRow(nest, Cursor<2>{{call.op.Output().As<char>(), x.As<char>()}}, call.parallel,
+             [&](const Cursor<2>& cursor, int count) {
+               join(reinterpret_cast<const float*>(cursor.at[1]), x.strides[axis], x.dims[axis],
+                    reinterpret_cast<float*>(cursor.at[0]), count);
              });
   return true;
 }
 #else
-bool AddPairs(const KernelCall&) { return false; }
+bool ReduceRows(const KernelCall&) { return false; }
 #endif
 
 template <typename T>
@@ -325,7 +344,7 @@ Status ReduceRun(const KernelCall& call) {
       Reduce<uint8_t>(call);
       break;
     default:
-      if (!AddPairs(call)) Reduce<float>(call);
+      if (!ReduceRows(call)) Reduce<float>(call);
       break;
   }
   return OkStatus();

@@ -211,28 +211,41 @@ TEST_CASE("Reduce: a sum of many values of all sizes is right to the last bits")
   }
 }
 
-TEST_CASE("Reduce: a sum of two is that of f32, along any axis and in any layout") {
+TEST_CASE("Reduce: sums of two are those of f32, and extremes exact, along any axis") {
+  constexpr ReduceFunction kFunctions[] = {ReduceFunction::kSum, ReduceFunction::kMax,
+                                           ReduceFunction::kMin};
   Generator random(6);
-  for (const int32_t axis : {0, 1, 2, 3}) {
-    for (const int32_t keep_dims : {0, 1}) {
-      for (int k = 0; k < 5; ++k) {
-        Dims dims = {3, 1, 5, 300};
-        dims[static_cast<size_t>(axis)] = 2;
-        // An axis of one element is reduced, too.
-        const ReduceAttributes attributes = {ReduceFunction::kSum, 1 << axis | 0b10, keep_dims};
-        OpFixture op(OpKind::kReduce);
-        const Tensor x = op.AddInput(Random(dims, kAllLayouts[k], random, -1e3F, 1.0F));
-        const Tensor y = op.AddOutput(
-            Tensor(DType::kF32, ReducedDims(dims, attributes), kAllLayouts[Pick(random, 0, 4)]));
-        REQUIRE(op.Run(attributes, Pick(random, 1, 3)).ok());
-        const auto pairs = Groups(dims, attributes.axes_mask, x.Values<float>());
-        const std::vector<float> sums = y.Values<float>();
-        REQUIRE(sums.size() == pairs.size());
-        for (size_t i = 0; i < pairs.size(); ++i) {
-          CHECK(sums[i] == static_cast<float>(pairs[i][0]) + static_cast<float>(pairs[i][1]));
-        }
-        CHECK(y.GapsIntact());
-      }
+  for (int k = 0; k < 120; ++k) {
+    const auto axis = static_cast<size_t>(k % 4);
+    Dims dims = {3, 1, 5, 300};
+    // An axis of one element is reduced, too.
+    const ReduceAttributes attributes = {kFunctions[k / 4 % 3], 1 << axis | 0b10, k / 12 % 2};
+    dims[axis] = attributes.function == ReduceFunction::kSum ? 2 : Pick(random, 2, 5);
+    OpFixture op(OpKind::kReduce);
+    const Tensor x =
+        op.AddInput(Random(dims, kAllLayouts[Pick(random, 0, 4)], random, -1e3F, 1.0F));
+    const Tensor y = op.AddOutput(
+        Tensor(DType::kF32, ReducedDims(dims, attributes), kAllLayouts[Pick(random, 0, 4)]));
+    REQUIRE(op.Run(attributes, Pick(random, 1, 3)).ok());
+    const std::vector<double> expected = NaiveReduce(dims, attributes, x.Values<float>());
+    const std::vector<float> result = y.Values<float>();
+    REQUIRE(result.size() == expected.size());
+    for (size_t i = 0; i < expected.size(); ++i)
+      CHECK(result[i] == static_cast<float>(expected[i]));
+    CHECK(y.GapsIntact());
+  }
+}
+
+TEST_CASE("Reduce: a NaN is the extreme of rows of neighbours, and of no others") {
+  for (const ReduceFunction function : {ReduceFunction::kMax, ReduceFunction::kMin}) {
+    for (size_t row = 0; row < 3; ++row) {
+      std::vector<float> values(120, 1.0F);
+      values[row * 40 + 17] = std::nanf("");
+      OpFixture op(OpKind::kReduce);
+      op.AddInput(Tensor::From(DType::kF32, {3, 40}, values));
+      const Tensor y = op.AddOutput(Tensor(DType::kF32, {40}));
+      REQUIRE(op.Run(ReduceAttributes{function, 1, 0}).ok());
+      for (size_t i = 0; i < 40; ++i) CHECK(std::isnan(y.Values<float>()[i]) == (i == 17));
     }
   }
 }
