@@ -154,7 +154,7 @@ void AddConvNetworks(std::vector<SweepNetwork>& networks) {
   }
 }
 
-/// A convolution of windows too large for register tiles, without padding.
+/// A convolution of windows without padding.
 void AddWindows(SweepBuilder& builder, const std::vector<int32_t>& image,
                 const std::vector<int32_t>& weights, int stride_high, int stride_wide) {
   const TensorId x = builder.Input(image);
@@ -166,12 +166,12 @@ void AddWindows(SweepBuilder& builder, const std::vector<int32_t>& image,
 }
 
 void AddLargeWindowNetworks(std::vector<SweepNetwork>& networks) {
-  // Images are cut into patches, as vision transformers begin.
+  // Windows of hundreds of taps, which overlap: patches that do not are rows of a product.
   for (const int size : {96, 160, 224}) {
-    SweepBuilder builder(fmt::format("patches {}", size), static_cast<uint64_t>(size) * 7);
-    for (const int patch : {14, 16, 32}) {
+    SweepBuilder builder(fmt::format("overlaps {}", size), static_cast<uint64_t>(size) * 7);
+    for (const int side : {14, 16, 31}) {
       for (const int outputs : {64, 192, 384}) {
-        AddWindows(builder, {1, 3, size, size}, {outputs, 3, patch, patch}, patch, patch);
+        AddWindows(builder, {1, 3, size, size}, {outputs, 3, side, side}, side - 1, side - 1);
       }
     }
     networks.push_back(builder.Finish());
@@ -265,7 +265,7 @@ void AddLayers(const std::string& name, const std::vector<int32_t>& input,
 
 /// Attention as one op, and the products and the softmax that it is made of.
 void AddAttentionNetworks(std::vector<SweepNetwork>& networks) {
-  for (const int rows : {16, 50, 98, 128, 197}) {
+  for (const int rows : {1, 4, 16, 50, 98, 128, 197}) {
     SweepBuilder builder(fmt::format("attention {}", rows), static_cast<uint64_t>(rows) * 19);
     for (const int heads : {1, 2, 4}) {
       for (const int depth : {32, 64}) {
@@ -282,6 +282,26 @@ void AddAttentionNetworks(std::vector<SweepNetwork>& networks) {
         std::vector<TensorId> whole = {a, b, values};
         if (heads == 2) whole.push_back(builder.Input({1, rows}));
         builder.Add(OpKind::kAttention, whole, Attributes(AttentionAttributes{0.125F}), a);
+      }
+    }
+    networks.push_back(builder.Finish());
+  }
+}
+
+/// Convolutions whose weights a network makes.
+void AddComputedConvNetworks(std::vector<SweepNetwork>& networks) {
+  for (const int size : {4, 8, 16, 32}) {
+    SweepBuilder builder(fmt::format("computed weights {}", size),
+                         static_cast<uint64_t>(size) * 29);
+    for (const int inputs : {16, 64, 192}) {
+      for (const int outputs : {20, 64, 128}) {
+        for (const int side : {1, 3}) {
+          const TensorId x = builder.Input({1, inputs, size, size});
+          ConvAttributes conv;
+          for (int32_t& pad : conv.pads) pad = side / 2;
+          builder.Add(OpKind::kConv, {x, builder.Input({outputs, inputs, side, side})},
+                      Attributes(conv), x);
+        }
       }
     }
     networks.push_back(builder.Finish());
@@ -318,6 +338,7 @@ void AddGemmNetworks(std::vector<SweepNetwork>& networks) {
   }
   AddColumnNetworks(networks);
   AddAttentionNetworks(networks);
+  AddComputedConvNetworks(networks);
 }
 
 }  // namespace
