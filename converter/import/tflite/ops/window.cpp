@@ -83,18 +83,12 @@ Result<ConvNode> ReadConv(Node& node) {
     return InputError("{} channels and weights for {} of them do not fit", x[1], w[1]);
   }
   result.attributes.group = x[1] / w[1];
-  Status status;
-  if (is_depthwise) {
-    result.activation = depthwise->fused_activation_function();
-    status =
-        SetWindow(depthwise->stride_h(), depthwise->stride_w(), depthwise->dilation_h_factor(),
-                  depthwise->dilation_w_factor(), depthwise->padding(), x, w, result.attributes);
-  } else {
-    result.activation = conv->fused_activation_function();
-    status = SetWindow(conv->stride_h(), conv->stride_w(), conv->dilation_h_factor(),
-                       conv->dilation_w_factor(), conv->padding(), x, w, result.attributes);
-  }
-  TENON_RETURN_IF_ERROR(status);
+  const auto set = [&](const auto* options) {
+    result.activation = options->fused_activation_function();
+    return SetWindow(options->stride_h(), options->stride_w(), options->dilation_h_factor(),
+                     options->dilation_w_factor(), options->padding(), x, w, result.attributes);
+  };
+  TENON_RETURN_IF_ERROR(is_depthwise ? set(depthwise) : set(conv));
   return result;
 }
 

@@ -36,7 +36,11 @@ TEST_CASE("FoldTransposes: a transpose that others read too stays for them") {
   CHECK(Contains(text, "%t: f32[2,4,5] = transpose(%v)"));
 }
 
-TEST_CASE("FoldTransposes: transposes of other dimensions are left") {
+TEST_CASE("FoldTransposes: transposes that move other dimensions, too, are left") {
+  const std::string moved =
+      "graph g\ninput %x: f32[3,2,3,4]\ninput %v: f32[2,3,5,4]\n"
+      "%t = transpose(%v) {permutation=[1,0,3,2]}\n%y = matmul(%x, %t)\noutput %y\n";
+  CHECK(Contains(RunOn(kFoldTransposes, moved).text, "matmul(%x, %t)"));
   const std::string text =
       RunOn(kFoldTransposes, ProductOf("4,2,5", "{permutation=[1,0,2]}", "")).text;
   CHECK(Contains(text, "matmul(%x, %t)"));

@@ -148,6 +148,26 @@ TEST_CASE("Vector products of computed factors: room for one thread serves any n
   CHECK(op.Difference(MatMulAttributes{}, 3) < kTolerance);
 }
 
+TEST_CASE("Vector products of computed factors: where there are as many, each thread has a block") {
+  const Tensor a(DType::kF32, {3, 70, 30});
+  const Tensor b(DType::kF32, {3, 30, 45});
+  const Tensor y(DType::kF32, {3, 70, 45});
+  const TensorView views[] = {a.View(), b.View(), y.View()};
+  const int32_t inputs[] = {0, 1};
+  const int32_t outputs[] = {2};
+  const MatMulAttributes attributes;
+  OpCall call;
+  call.tensors = views;
+  call.input_ids = inputs;
+  call.output_ids = outputs;
+  call.attributes = &attributes;
+  const size_t block = f32::ComputedMatMulBlockBytes(call);
+  const size_t one = f32::ComputedMatMulWorkspaceBytes(call, 1);
+  CHECK(block >= 30 * 48 * sizeof(float));
+  CHECK(f32::ComputedMatMulWorkspaceBytes(call, 3) == one + 2 * block);
+  CHECK(f32::ComputedMatMulWorkspaceBytes(call, 4) == one);
+}
+
 TEST_CASE("Vector products of computed factors: less room than for one is refused") {
   PairedOp op = SixProducts();
   op.set_workspace_bytes(30 * 48 * sizeof(float));
