@@ -31,13 +31,15 @@ struct Gemm {
 };
 
 /// Returns the cycles that one step along the depth takes in a tile: multiply-adds of 16 lanes, or
-/// their latency if too few of them are in flight.
-double StepCycles(int64_t pixels, int64_t width, bool sums_in_parts) {
+/// their latency if too few of them are in flight. Of a register of more lanes than channels are
+/// left some are empty.
+double StepCycles(int64_t pixels, int64_t width, int64_t lanes, bool sums_in_parts) {
   constexpr double kLatency = 4;
   double parts = 1;
   if (sums_in_parts && pixels == 1) parts = 4;
   if (sums_in_parts && (pixels == 2 || pixels == 3)) parts = 2;
-  const double products = static_cast<double>(pixels) * static_cast<double>(width) / 16;
+  const auto filled = static_cast<double>(RoundUp<int64_t>(width, lanes));
+  const double products = static_cast<double>(pixels) * filled / 16;
   return std::max({products, kLatency / parts, static_cast<double>(pixels) / 2});
 }
 
@@ -66,6 +68,7 @@ void AddTiles(const Gemm& gemm, const MachineFacts& machine, int64_t pixels, dou
       CeilDiv<int64_t>(pixels, wide ? cpu::f32::kAvx2WideTile.pixels : largest.pixels);
   const int64_t longer = pixels % tiles;  // tiles that have one pixel more than the others
   const auto depth = static_cast<double>(gemm.depth * gemm.taps);
+  const int64_t lanes = machine.vector_lanes >= 16 ? 16 : 8;
   int64_t channels = 0;
   for (int64_t done = 0; done < gemm.outputs; done += channels) {
     const int64_t left = gemm.outputs - done;
@@ -75,7 +78,7 @@ void AddTiles(const Gemm& gemm, const MachineFacts& machine, int64_t pixels, dou
     for (int kind = 0; kind < 2; ++kind) {
       const int64_t tile_pixels = pixels / tiles + kind;
       const auto tile_count = static_cast<double>(kind == 0 ? tiles - longer : longer) * count;
-      sums.cycles += tile_count * depth * StepCycles(tile_pixels, width, gemm.sums_in_parts);
+      sums.cycles += tile_count * depth * StepCycles(tile_pixels, width, lanes, gemm.sums_in_parts);
     }
     const double calls = static_cast<double>(tiles) * count;
     sums.tiles += calls;

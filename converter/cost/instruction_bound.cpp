@@ -127,7 +127,8 @@ std::optional<int64_t> MostForStates(const ProgramView& program, bool has_helium
     const auto bytes =
         static_cast<int64_t>(program.storage(written.storage).bytes - written.offset);
     most += static_cast<double>(kPerState + kPerByte * (bytes % kBlock));
-    most += static_cast<double>(per_block) * static_cast<double>(bytes / kBlock);
+    const int64_t blocks = bytes / kBlock;
+    most += static_cast<double>(per_block) * static_cast<double>(blocks);
   }
   if (most > kMostCounted) return std::nullopt;
   return static_cast<int64_t>(most);

@@ -34,32 +34,48 @@ Terms Named(const CostTerms& terms) {
 }
 
 /// Terms of the op that makes `%y`, dense.
-Terms TermsOf(std::string_view text) {
+Terms TermsOn(const MachineFacts& machine, std::string_view text) {
   const Result<Graph> graph = ParseGraph(text);
   REQUIRE_MESSAGE(graph.ok(), graph.error().message);
   const Op& op = graph->op(graph->tensor(graph->FindTensor("y")).producer);
-  return Named(KernelTerms(ProfileOperands(*graph, op, nullptr), MachineFacts(), 1));
+  return Named(KernelTerms(ProfileOperands(*graph, op, nullptr), machine, 1));
 }
 
-Terms PointwiseConv(int inputs, int outputs, int size) {
-  return TermsOf(fmt::format(
-      "graph g\ninput %x: f32[1,{},{},{}]\nconst %w: f32[{},{},1,1] = random(1)\n"
-      "%y: f32[1,{},{},{}] channels_last = conv(%x, %w) @cpu/cpu.conv.vector\noutput %y\n",
-      inputs, size, size, outputs, inputs, outputs, size, size));
+Terms TermsOf(std::string_view text) { return TermsOn(MachineFacts(), text); }
+
+Terms PointwiseConv(int inputs, int outputs, int size,
+                    const MachineFacts& machine = MachineFacts()) {
+  return TermsOn(
+      machine,
+      fmt::format(
+          "graph g\ninput %x: f32[1,{},{},{}]\nconst %w: f32[{},{},1,1] = random(1)\n"
+          "%y: f32[1,{},{},{}] channels_last = conv(%x, %w) @cpu/cpu.conv.vector\noutput %y\n",
+          inputs, size, size, outputs, inputs, outputs, size, size));
 }
 
 TEST_CASE("Register tiles of a product, by hand") {
   // 7 x 7 = 49 pixels: 4 tiles, three of 12 and one of 13. 40 channels: groups of 32 and of 8.
-  // A step takes pixels x width / 16 cycles, or half the pixels, or the latency of 4.
+  // A step takes pixels x registers of 16 cycles, or half the pixels, or the latency of 4.
   const Terms terms = PointwiseConv(16, 40, 7);
   CHECK(terms.model == "cpu.conv.vector");
   CHECK(terms.amounts.at("tiles") == 8);
   const double wide = 3 * 12 * 2 + 13 * 2;
-  const double narrow = 3 * 6 + 6.5;
+  const double narrow = 3 * 12 + 13;
   CHECK(terms.amounts.at("tile_cycles") == doctest::Approx(16 * (wide + narrow)));
   CHECK(terms.amounts.at("weight_bytes") == 40 * 16 * 4);
   CHECK(terms.amounts.at("narrow_outputs") == 0);
   CHECK(terms.amounts.at("pointers") == 0);
+}
+
+TEST_CASE("Lanes of a register without a channel take their time: of 16 eight, of 8 none") {
+  const auto cycles = [](int outputs, int lanes) {
+    MachineFacts machine;
+    machine.vector_lanes = lanes;
+    return PointwiseConv(16, outputs, 8, machine).amounts.at("tile_cycles");
+  };
+  CHECK(cycles(8, 16) == cycles(16, 16));
+  CHECK(cycles(24, 16) == cycles(32, 16));
+  CHECK(cycles(8, 8) < cycles(16, 8));
 }
 
 TEST_CASE("Channels that fill no vector go through a buffer") {
@@ -134,7 +150,7 @@ output %y
   CHECK(terms.amounts.at("exponentials") == 2 * 12 * 24);
   CHECK(terms.amounts.at("masked") == 2 * 12 * 24);
   CHECK(terms.amounts.at("packed") == 2 * 24 * (16 + 8));
-  CHECK(terms.amounts.at("tile_cycles") == 2 * 12 * (16 * 24 + 24 * 8) / 16);
+  CHECK(terms.amounts.at("tile_cycles") == 2 * 12 * (16 * 32 + 24 * 16) / 16);
 }
 
 TEST_CASE("A product with a range of run time counts its bytes' steps and both factors' elements") {
