@@ -103,8 +103,10 @@ const std::vector<ListedPass>& ListOfPasses() {
 
       {kStore, kAlways, "fold-input-formats", FoldInputFormats,
        "needs fused ops, and weights that are still f32 to scale"},
-      {kStore, kFusing, "patches-to-products", PatchesToProducts,
-       "asks kernels, and takes bytes as fold-input-formats leaves them", kForTime},
+      {kStore, kAlways, "patches-to-products", PatchesToProducts,
+       "asks kernels, and takes bytes as fold-input-formats leaves them; large patches that stay"
+       " have portable code alone",
+       kForTime},
       {kStore, kFusing, "simplify", Simplify, "turns of the patches' product meet others",
        kForTime},
       {kStore, kFusing, "trim-kernels", TrimKernels,

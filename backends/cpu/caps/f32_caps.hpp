@@ -1,5 +1,5 @@
 // The predicates and sizes behind f32.inc, for the fast f32 kernels, whose own checks share them.
-// Shape classes for which oneDNN is faster are refused here (measured).
+// Shapes for which another form of the op is faster are refused here (measured).
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,8 @@
 #include "runtime/ops/packing_key.hpp"
 
 /// Each predicate returns null for yes, else the reason as a constant text, for operands that
-/// passed CheckOpCall. They read dims, dtypes and attributes, never strides or data.
+/// passed CheckOpCall. They read dims, dtypes and attributes, never strides, and of data only
+/// whether an input is constant.
 namespace tenon::cpu::f32 {
 
 /// Are the largest number of kernel taps of one pixel, and of a tile's pixels in all: pointers to

@@ -227,6 +227,24 @@ TEST_CASE("ConvertGraph: moves of images behind convolutions, and what follows t
   }
 }
 
+TEST_CASE("ConvertGraph: large patches are products, fused or not") {
+  const std::string text =
+      "input %x: f32[1,3,32,48]\nconst %w: f32[24,3,16,16] = random(1)\n"
+      "const %b: f32[24] = random(2)\n%y = conv(%x, %w, %b) {strides=[16,16]}\noutput %y\n";
+  CHECK(TryText(text) == "");
+  const auto graph = converter::ParseGraph("graph g\n" + text);
+  REQUIRE(graph.ok());
+  for (const bool fuse : {true, false}) {
+    converter::ConvertOptions options = OptionsFor("x86-64");
+    options.fuse = fuse;
+    const auto conversion = converter::ConvertGraph(*graph, options);
+    REQUIRE(conversion.ok());
+    CAPTURE(fuse);
+    CHECK(conversion->graph_text.find("@cpu/cpu.matmul.vector") != std::string::npos);
+    CHECK(conversion->graph_text.find("cpu.conv.portable") == std::string::npos);
+  }
+}
+
 TEST_CASE("ConvertGraph: transposed depthwise convolutions phase by phase") {
   for (const char* cut : {"0,0,1,1], sizes=[1,16,48,48", "0,0,0,1], sizes=[1,16,49,45"}) {
     CAPTURE(cut);
