@@ -16,31 +16,40 @@ namespace {
 /// Tensors from which shapes are computed are small; a file that needs more than this is refused.
 constexpr int64_t kLargestFolded = int64_t{256} << 20;
 
-/// Checks that everything from which `id` is computed can be computed now.
-Status CheckFoldable(const Graph& graph, TensorId id) {
+/// Returns the first tensor that `holds` is true of, among `id` and what it is computed from; kNone
+/// if it is true of none.
+template <typename Predicate>
+TensorId FirstBehind(const Graph& graph, TensorId id, const Predicate& holds) {
   std::vector<TensorId> pending = {id};
   std::unordered_set<TensorId> seen = {id};
   while (!pending.empty()) {
     const TensorId next = pending.back();
     pending.pop_back();
-    const Tensor& tensor = graph.tensor(next);
-    if (tensor.IsConstant()) continue;
-    if (graph.IsInput(next)) {
-      return InputError(
-          "'{}' must be known at conversion, but it depends on the input '{}' (a data-dependent "
-          "shape); --freeze {}=FILE.npy makes that a constant",
-          graph.tensor(id).name, tensor.name, tensor.name);
-    }
-    if (tensor.ByteSize() > kLargestFolded) {
-      return InputError(
-          "'{}' must be known at conversion, but computing it takes {} bytes for '{}'",
-          graph.tensor(id).name, tensor.ByteSize(), tensor.name);
-    }
-    for (TensorId input : graph.op(tensor.producer).inputs) {
+    if (graph.tensor(next).IsConstant()) continue;
+    if (holds(next)) return next;
+    if (graph.IsInput(next)) continue;
+    for (TensorId input : graph.op(graph.tensor(next).producer).inputs) {
       if (input != kNone && seen.insert(input).second) pending.push_back(input);
     }
   }
-  return {};
+  return kNone;
+}
+
+/// Checks that everything from which `id` is computed can be computed now.
+Status CheckFoldable(const Graph& graph, TensorId id) {
+  const TensorId obstacle = FirstBehind(graph, id, [&](TensorId next) {
+    return graph.IsInput(next) || graph.tensor(next).ByteSize() > kLargestFolded;
+  });
+  if (obstacle == kNone) return {};
+  const Tensor& tensor = graph.tensor(obstacle);
+  if (graph.IsInput(obstacle)) {
+    return InputError(
+        "'{}' must be known at conversion, but it depends on the input '{}' (a data-dependent "
+        "shape); --freeze {}=FILE.npy makes that a constant",
+        graph.tensor(id).name, tensor.name, tensor.name);
+  }
+  return InputError("'{}' must be known at conversion, but computing it takes {} bytes for '{}'",
+                    graph.tensor(id).name, tensor.ByteSize(), tensor.name);
 }
 
 }  // namespace
@@ -72,6 +81,26 @@ Status FoldValue(Graph& graph, TensorId id, const ConstantFolder& fold) {
     return InternalError("folding left '{}' without a value", graph.tensor(id).name);
   }
   return {};
+}
+
+void AddWarning(const ImportOptions& options, std::string warning) {
+  constexpr size_t kMost = 16;
+  if (options.warnings == nullptr || options.warnings->size() > kMost) return;
+  const bool is_last = options.warnings->size() == kMost;
+  options.warnings->push_back(is_last ? "there are more, which are not listed"
+                                      : std::move(warning));
+}
+
+std::string WhyBothBranches(const Graph& graph, TensorId condition) {
+  std::string text = "both branches are computed in every run, and its condition chooses";
+  const TensorId input =
+      FirstBehind(graph, condition, [&](TensorId next) { return graph.IsInput(next); });
+  if (input == kNone) return text;
+  const std::string& name = graph.tensor(input).name;
+  return fmt::format(
+      "{}; where the input '{}' never changes, --freeze {}=FILE.npy leaves the branch that it "
+      "takes",
+      text, name, name);
 }
 
 void FoldCounters(Graph& graph, const std::vector<TensorId>& ids, const ConstantFolder& fold) {

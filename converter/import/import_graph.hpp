@@ -27,6 +27,9 @@ namespace tenon::converter {
 /// `model_bytes` on the disk: `--max-memory`, or 256 MiB and 16 times as much as the files.
 [[nodiscard]] int64_t ConstantLimit(const ImportOptions& options, int64_t model_bytes);
 
+/// Tells the user something of a model that can be imported; of one that says much, the beginning.
+void AddWarning(const ImportOptions& options, std::string warning);
+
 // Changes of the graph that importers of all file formats make.
 
 /// Makes a shape. Errors unless it has at most kMaxRank dimensions, each >= 0, and fewer than 2^31
@@ -39,6 +42,10 @@ inline constexpr double kNowhere = -1099511627776.0;  // -2^40
 
 /// Makes a tensor constant, or reports on which graph input it depends.
 [[nodiscard]] Status FoldValue(Graph& graph, TensorId id, const ConstantFolder& fold);
+
+/// Says, for a warning, that a node computes both of its branches, and which input would have to be
+/// constant for one of them to do.
+[[nodiscard]] std::string WhyBothBranches(const Graph& graph, TensorId condition);
 
 /// Makes constants of those integers among `ids` that depend on no input, where that can be done: a
 /// loop counts with them, and its condition would compute every round before anew.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "converter/import/import_graph.hpp"
 #include "converter/import/onnx/importer.hpp"
 #include "converter/ir/elements.hpp"
 #include "converter/ir/shapes.hpp"
@@ -20,8 +21,7 @@ const std::filesystem::path& Lowering::folder() const { return importer_.folder(
 const ImportOptions& Lowering::options() const { return importer_.options(); }
 
 void Lowering::Warn(std::string_view problem) {
-  if (options().warnings == nullptr) return;
-  options().warnings->push_back(fmt::format("node '{}' ({}): {}", name_, op_type(), problem));
+  AddWarning(options(), fmt::format("node '{}' ({}): {}", name_, op_type(), problem));
 }
 
 namespace {

@@ -224,12 +224,21 @@ Status Importer::LowerNode(const format::Operator& node) {
   return Lower(lowering);
 }
 
+std::string Importer::OfNode(const format::Operator& node, std::string_view problem) const {
+  const format::OperatorCode& code = *model_.operator_codes()->Get(node.opcode_index());
+  return fmt::format("node '{}' ({}): {}", NodeName(*model_graph_, node), OperatorName(code),
+                     problem);
+}
+
+void Importer::Warn(const format::Operator& node, std::string_view problem) const {
+  AddWarning(options_, OfNode(node, problem));
+}
+
 // All problems are reported at once: what depends on a node that failed is left out quietly.
 Status Importer::LowerNodes() {
   std::vector<Error> problems;
   std::set<int32_t> failed;
   for (const format::Operator* node : *model_graph_->operators()) {
-    const format::OperatorCode& code = *model_.operator_codes()->Get(node->opcode_index());
     const auto* inputs = node->inputs();
     const bool reachable =
         inputs == nullptr || std::none_of(inputs->begin(), inputs->end(),
@@ -242,8 +251,7 @@ Status Importer::LowerNodes() {
     }
     if (reachable) {
       Error error = status.error();
-      error.message = fmt::format("node '{}' ({}): {}", NodeName(*model_graph_, *node),
-                                  OperatorName(code), error.message);
+      error.message = OfNode(*node, error.message);
       problems.push_back(std::move(error));
     }
   }

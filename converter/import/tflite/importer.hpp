@@ -54,6 +54,8 @@ class Importer {
   [[nodiscard]] Result<TensorId> Permuted(TensorId id, const std::vector<int32_t>& permutation,
                                           const std::string& name);
   [[nodiscard]] Variables& variables() { return variables_; }
+  /// Tells the user what of a node may surprise, though it can be imported.
+  void Warn(const format::Operator& node, std::string_view problem) const;
   /// Makes a tensor constant, or says on which graph input it depends.
   [[nodiscard]] Status Fold(TensorId id);
   void FoldCounters(const std::vector<TensorId>& ids);  ///< see import_graph.hpp
@@ -77,6 +79,8 @@ class Importer {
   [[nodiscard]] Status AddOutputs();
   [[nodiscard]] Result<std::vector<TensorId>> LowerInside(const std::vector<TensorId>& inputs);
   [[nodiscard]] Result<TensorId> AddConstant(int32_t tensor);
+  /// `problem` with the node that has it.
+  [[nodiscard]] std::string OfNode(const format::Operator& node, std::string_view problem) const;
   [[nodiscard]] Status Describe(bool output, size_t port, int32_t tensor);
 
   const format::Model& model_;

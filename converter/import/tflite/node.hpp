@@ -41,6 +41,8 @@ class Node {
   [[nodiscard]] const format::OperatorCode& code() const;
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] Graph& graph() { return importer_.graph(); }
+  /// Tells the user what of this node may surprise, though it can be imported.
+  void Warn(std::string_view problem) { importer_.Warn(node_, problem); }
 
   // --- operands ---------------------------------------------------------------------------------
   [[nodiscard]] int InputCount() const;

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "converter/import/guard_branch.hpp"
+#include "converter/import/import_graph.hpp"
 #include "converter/import/onnx/ops/indexing.hpp"
 #include "converter/import/onnx/ops/ops.hpp"
 #include "converter/ir/shapes.hpp"
@@ -58,6 +59,7 @@ Status ChooseWhenRun(Lowering& node, TensorId condition, const onnx::GraphProto&
     }
     TENON_RETURN_IF_ERROR(node.Emit(OpKind::kSelect, {chosen, x, y}, Attributes(), i).status());
   }
+  node.Warn(WhyBothBranches(node.graph(), condition));
   return {};
 }
 

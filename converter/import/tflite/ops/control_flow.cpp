@@ -76,6 +76,7 @@ Status ChooseWhenRun(Node& node, TensorId condition, const Branches& branches, c
     TENON_ASSIGN_OR_RETURN(outputs.emplace_back(),
                            node.Emit(OpKind::kSelect, {chosen, thens[i], elses[i]}, Attributes()));
   }
+  node.Warn(WhyBothBranches(node.graph(), condition));
   return SetOutputs(node, outputs);
 }
 

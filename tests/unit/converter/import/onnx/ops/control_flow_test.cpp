@@ -2,6 +2,8 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <string>
+#include <vector>
 
 #include "tests/unit/converter/import/onnx/run_model.hpp"
 
@@ -149,6 +151,35 @@ ModelBuilder ComputedIf(const char* in_else = "x") {
 TEST_CASE("If: of a condition that is computed both branches are, and it chooses") {
   CheckClose(Run(ComputedIf(), {{0, 1}, {0}}), {1, std::exp(1.0F)});
   CheckClose(Run(ComputedIf(), {{0, 1}, {2}}), {0, -1});
+}
+
+TEST_CASE("If: a warning says that both branches are computed, and what input decides") {
+  std::vector<std::string> said;
+  ImportOptions options;
+  options.warnings = &said;
+  REQUIRE(ComputedIf().Import(options).ok());
+  REQUIRE(said.size() == 1);
+  CHECK(said[0].find("(If): both branches are computed") != std::string::npos);
+  CHECK(said[0].find("--freeze flag=FILE.npy") != std::string::npos);
+}
+
+TEST_CASE("Warnings: of a model that would give a thousand the first are listed") {
+  ModelBuilder model(13);
+  model.Input("x", {2}).Input("flag", {1});
+  model.Node("Cast", {"flag"}, {"taken"}, "c").Set("to", onnx::TensorProto::BOOL);
+  for (int i = 0; i < 1000; ++i) {
+    const std::string y = "y" + std::to_string(i);
+    model.Node("If", {"taken"}, {y});
+    SetGraph(model, "then_branch", Body("Neg", {"x"}, {}, ("then_" + y).c_str()));
+    SetGraph(model, "else_branch", Body("Exp", {"x"}, {}, ("else_" + y).c_str()));
+    model.Output(y);
+  }
+  std::vector<std::string> said;
+  ImportOptions options;
+  options.warnings = &said;
+  REQUIRE(model.Import(options).ok());
+  REQUIRE(said.size() == 17);
+  CHECK(said[16] == "there are more, which are not listed");
 }
 
 TEST_CASE("If: an index out of range in the branch that is not taken does no harm") {

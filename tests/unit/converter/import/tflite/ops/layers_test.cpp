@@ -189,6 +189,17 @@ TEST_CASE("TFLite IF: of a condition that is computed both branches are, and it 
   CHECK(RunStep(again, {{"x", {-3.0F, -4.0F}}}).at("y") == std::vector<float>{9, 16});
 }
 
+TEST_CASE("TFLite IF: a warning says that both branches are computed, and what input decides") {
+  ComputedBranch model(true);
+  std::vector<std::string> said;
+  ImportOptions options;
+  options.warnings = &said;
+  REQUIRE(ImportBytes(model.File(), options).ok());
+  REQUIRE(said.size() == 1);
+  CHECK(said[0].find("(IF): both branches are computed") != std::string::npos);
+  CHECK(said[0].find("--freeze x=FILE.npy") != std::string::npos);
+}
+
 /// y = the elements of x at `places`, or -x, by whether x[0] is above 0.
 struct GuardedIndices : TfliteBuilder {
   GuardedIndices() {
