@@ -2,13 +2,14 @@
 """Latency of Tenon beside other engines', model by model, in one run.
 
 usage: compare_peers.py TENON MODELS [--set float|int8|tflite|nets] [--threads 1 2] [--rounds 5]
-           [--seconds 0.5] [--only NAME] [--engines onnxruntime,openvino,mnn,litert] [--cap avx2]
+           [--seconds 0.5] [--only NAME] [--engines onnxruntime,openvino,mnn,ncnn,litert] [--cap avx2]
 
 MODELS is the folder of a set's models, or one model file or several, separated by commas; the set `nets`,
-which float_nets.py writes, needs none ("-").
+which float_nets.py writes, needs none ("-"). Of STEM.onnx, the arrays STEM.input_0.npy and so on beside it are its
+inputs, in its order, and give its unknown dimensions their values; without them these are 1.
 
 TENON is the built command. The other engines come from PyPI (onnxruntime, openvino, MNN,
-ai-edge-litert, and onnx for the identity model) and belong to the benchmark's own environment; the product never
+ncnn with pnnx, ai-edge-litert, and onnx) and belong to the benchmark's own environment; the product never
 needs them. All take turns, a fresh process each, and the smallest and the median over all rounds
 are printed, so that a noisy machine disturbs all alike. Before, each runs the same inputs once: an
 engine whose outputs are not those of ONNX Runtime told to be exact (or LiteRT's) to 1e-3 of the
@@ -49,11 +50,13 @@ TFLITE = [
 ]
 NETS = ["resnet50", "mobilenet1", "mobilenet1_half", "mobilenet3", "efficientnet_b0", "densenet121", "vit_tiny",
         "bert_tiny", "vgg16"]
-SETS = {"nets": (NETS, ["onnxruntime", "openvino", "mnn"]), "float": (FLOAT, ["onnxruntime", "openvino", "mnn"]), "int8": (INT8, ["onnxruntime", "openvino"]),
+FLOAT_ENGINES = ["onnxruntime", "openvino", "mnn", "ncnn"]
+SETS = {"nets": (NETS, FLOAT_ENGINES), "float": (FLOAT, FLOAT_ENGINES), "int8": (INT8, ["onnxruntime", "openvino"]),
         "tflite": (TFLITE, ["litert"])}
 # How far right outputs may be off, over their largest value: quantised ones by two steps of rounding.
 MOST_OFF = {"nets": 1e-3, "float": 1e-3, "int8": 0.02, "tflite": 1e-3}
-MODULES = {"onnxruntime": "onnxruntime", "openvino": "openvino", "mnn": "MNN", "litert": "ai_edge_litert"}
+MODULES = {"onnxruntime": "onnxruntime", "openvino": "openvino", "mnn": "MNN", "ncnn": "pnnx",
+           "litert": "ai_edge_litert"}
 WORKER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peer_workers.py")
 
 
@@ -128,7 +131,8 @@ def tenon_outputs(tenon, plan, given, folder):
     import numpy
     ports = [port["name"] for port in plan_ports(tenon, plan, "outputs")]
     command = [tenon, "run", plan, "--output-dir", folder]
-    for name in json.load(open(os.path.join(given, "inputs.json"), encoding="utf-8")):
+    wanted = {port["name"] for port in plan_ports(tenon, plan, "inputs")}  # less frozen ones
+    for name in wanted.intersection(json.load(open(os.path.join(given, "inputs.json"), encoding="utf-8"))):
         command += ["--input", f"{name}={given}/in.{name.replace('/', '_')}.npy"]
     subprocess.run(command, check=True, capture_output=True)
     for i, name in enumerate(ports):
@@ -192,18 +196,55 @@ def right_peers(args, engines, model, plan):
     return right
 
 
+def with_known_shapes(path, folder):
+    """A copy of an ONNX model whose inputs all have known dimensions, with their arrays in COPY.npz
+    where these lie beside the model. Peers leave what they make of a model beside the copy."""
+    import numpy
+    import onnx
+    model = onnx.load(path)
+    weights = {weight.name for weight in model.graph.initializer}
+    ports = [port for port in model.graph.input if port.name not in weights]
+    arrays = {}
+    for i, port in enumerate(ports):
+        beside = f"{path.removesuffix('.onnx')}.input_{i}.npy"
+        if os.path.exists(beside):
+            arrays[port.name] = numpy.load(beside)
+    dims = {port.name: port.type.tensor_type.shape.dim for port in ports}
+    known = all(dim.dim_value > 0 for of_port in dims.values() for dim in of_port)
+    for name, of_port in dims.items():
+        shape = arrays[name].shape if name in arrays else [1] * len(of_port)
+        for dim, value in zip(of_port, shape):
+            dim.dim_value = dim.dim_value if dim.dim_value > 0 else value
+    del model.graph.input[:]  # of weights too, as old models list them: pnnx takes these for inputs
+    model.graph.input.extend(ports)
+    model.ir_version = max(model.ir_version, 4)
+    if not known:
+        del model.graph.value_info[:]  # of unknown dimensions
+    copy = os.path.join(folder, path.strip("/").replace("/", "."))
+    onnx.save(model, copy)
+    if arrays:
+        numpy.savez(copy + ".npz", **arrays)
+    return copy
+
+
 def model_path(args, name, folder):
     """The file of a model of the set, which a net's script writes."""
     if args.set != "nets":
-        return os.path.join(args.models, name)
+        path = os.path.join(args.models, name)
+        return with_known_shapes(path, folder) if path.endswith(".onnx") else path
     path = os.path.join(folder, name + ".onnx")
     script = os.path.join(os.path.dirname(WORKER), "float_nets.py")
     subprocess.run([sys.executable, script, name, path], check=True)
     return path
 
 
-def convert(tenon, model, plan):
-    subprocess.run([tenon, "convert", model, "-o", plan, "--board", "x86-64", "-q"], check=True)
+def convert(tenon, model, plan, options=()):
+    """Writes the plan; returns False and says why where the model cannot be converted."""
+    command = [tenon, "convert", model, "-o", plan, "--board", "x86-64", "-q", *options]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    if done.returncode != 0:
+        print(f"<!-- not converted: {done.stderr.strip()} -->")
+    return done.returncode == 0
 
 
 class Comparison:
@@ -252,6 +293,8 @@ def main():
     parser.add_argument("--seconds", type=float, default=0.5)
     parser.add_argument("--only", default="")
     parser.add_argument("--cap", choices=["avx2"])
+    parser.add_argument("--convert", action="append", default=[], metavar="=OPTION",
+                        help="an option of `tenon convert`: --convert=--freeze=sr=RATE.npy")
     parser.add_argument("--peak", type=float, default=55.0,
                         help="10^9 multiply-accumulates a second of one thread")
     parser.add_argument("--bandwidth", type=float, default=20.0, help="GB/s from memory")
@@ -262,7 +305,7 @@ def main():
     if args.models.endswith((".onnx", ".tflite")):
         args.set = "tflite" if args.models.endswith(".tflite") else "float"
         models, args.models = args.models.split(","), ""
-        engines = ["litert"] if models[0].endswith(".tflite") else ["onnxruntime", "openvino", "mnn"]
+        engines = ["litert"] if models[0].endswith(".tflite") else FLOAT_ENGINES
     if args.engines:
         engines = args.engines.split(",")
     for engine in [e for e in engines if importlib.util.find_spec(MODULES[e]) is None]:
@@ -280,12 +323,14 @@ def main():
         if identity is not None:
             plan = os.path.join(folder, "identity.tenon")
             convert(args.tenon, identity, plan)
-            idle = {threads: comparison.measure(identity, plan, threads, {e: e for e in engines})
+            known = {e: e for e in engines if e != "ncnn"}  # whose converter crashes on it
+            idle = {threads: comparison.measure(identity, plan, threads, known)
                     for threads in args.threads}
         for name in [m for m in models if args.only in m]:
             model = model_path(args, name, folder)
             plan = os.path.join(folder, name.replace("/", ".") + ".tenon")
-            convert(args.tenon, model, plan)
+            if not convert(args.tenon, model, plan, args.convert):
+                continue
             right = right_peers(args, engines, model, plan)
             for threads in args.threads:
                 times = comparison.measure(model, plan, threads, right)
@@ -295,7 +340,7 @@ def main():
                 less = ""
                 if threads in idle and peers:
                     spent = idle[threads]
-                    rest = min(t[0] - spent[e][0] for e, t in peers.items())
+                    rest = min(t[0] - spent.get(e, [0])[0] for e, t in peers.items())
                     less = f"{(own - spent['tenon'][0]) / rest:.2f}"
                 ratios += [own / fastest] * bool(peers)
                 percent = percent_of_roofline(args, model, threads, own)
@@ -303,7 +348,8 @@ def main():
                                    for e in engines)
                 print(f"| {name} | {threads} | {own:.3f} / {times['tenon'][1]:.3f} | {cells} |"
                       f" {own / fastest:.2f} | {less} | {percent} |", flush=True)
-    print(f"\ngeometric mean of the ratios of minima: {statistics.geometric_mean(ratios):.2f}")
+    if ratios:
+        print(f"\ngeometric mean of the ratios of minima: {statistics.geometric_mean(ratios):.2f}")
 
 
 if __name__ == "__main__":

@@ -3,15 +3,17 @@
 
 usage: peer_workers.py ENGINE MODEL THREADS SECONDS
        peer_workers.py ENGINE MODEL outputs FOLDER
-ENGINE: onnxruntime, onnxruntime_exact, openvino, mnn or litert. The first form prints {"min": ms, "median": ms} as
+ENGINE: onnxruntime, onnxruntime_exact, openvino, mnn, ncnn or litert. The first form prints {"min": ms, "median": ms} as
 JSON. The second runs the model once and writes its inputs (FOLDER/in.NAME.npy) and outputs
 (FOLDER/out.INDEX.npy, in the model's order).
-Inputs are seeded noise of the model's own dtypes and shapes; they are bound once, so that only the
-inference is timed. MNN may write over its inputs, and is given them again before each run.
+Inputs are the arrays of MODEL.npz by name, where that file is, else seeded noise of the model's own
+dtypes and shapes; they are bound once, so that only the inference is timed. MNN may write over its
+inputs, and is given them again before each run; ncnn is told inputs and outputs of each run.
 """
 import collections
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -22,7 +24,12 @@ import numpy
 Runner = collections.namedtuple("Runner", "run inputs outputs")
 
 
-def noise(shape, dtype):
+def values_of(path, name, shape, dtype):
+    """What input `name` of the model is given."""
+    if os.path.exists(path + ".npz"):
+        with numpy.load(path + ".npz") as arrays:
+            if name in arrays:
+                return arrays[name].astype(dtype)
     random = numpy.random.default_rng(1)
     if numpy.issubdtype(dtype, numpy.floating):
         return random.random(shape).astype(dtype)
@@ -45,7 +52,7 @@ def onnxruntime_runner(path, threads, settings=()):
     inputs = {}
     for port in session.get_inputs():
         shape = [d if isinstance(d, int) else 1 for d in port.shape]
-        inputs[port.name] = noise(shape, dtypes[port.type])
+        inputs[port.name] = values_of(path, port.name, shape, dtypes[port.type])
         binding.bind_cpu_input(port.name, inputs[port.name])
     for port in session.get_outputs():
         binding.bind_output(port.name)
@@ -66,8 +73,9 @@ def openvino_runner(path, threads):
     inputs = {}
     for port in request.model_inputs:
         shape = [d.get_length() if d.is_static else 1 for d in port.get_partial_shape()]
-        inputs[port.get_any_name()] = noise(shape, port.get_element_type().to_dtype())
-        request.set_tensor(port, openvino.Tensor(inputs[port.get_any_name()]))
+        name = port.get_any_name()
+        inputs[name] = values_of(path, name, shape, port.get_element_type().to_dtype())
+        request.set_tensor(port, openvino.Tensor(inputs[name]))
     return Runner(request.infer, inputs,
                   lambda: [request.get_tensor(port).data for port in request.model_outputs])
 
@@ -97,7 +105,7 @@ def mnn_runner(path, threads):
     types = {numpy.float32: MNN.Halide_Type_Float, numpy.int32: MNN.Halide_Type_Int}
     for name, tensor in net.getSessionInputAll(session).items():
         dtype = numpy.float32 if tensor.getDataType() == MNN.Halide_Type_Float else numpy.int32
-        array = noise(tensor.getShape(), dtype)
+        array = values_of(path, name, tensor.getShape(), dtype)
         inputs[name] = array
         given.append((tensor, MNN.Tensor(tensor.getShape(), types[dtype], array,
                                          MNN.Tensor_DimensionType_Caffe)))
@@ -121,6 +129,48 @@ def mnn_runner(path, threads):
     return Runner(run, inputs, outputs)
 
 
+def ncnn_runner(path, threads):
+    """What the package pnnx makes of an ONNX model in ncnn's format, in floats of 32 bits, and leaves
+    beside it."""
+    import ncnn
+    import onnx
+    import pnnx
+    graph = onnx.load(path, load_external_data=False).graph
+    inputs = {}
+    for port in graph.input:
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(port.type.tensor_type.elem_type)
+        shape = [dim.dim_value for dim in port.type.tensor_type.shape.dim]
+        inputs[port.name] = values_of(path, port.name, shape, dtype)
+    net = ncnn.Net()
+    net.opt.num_threads = threads
+    for name in ("fp16_packed", "fp16_storage", "fp16_arithmetic", "bf16_storage"):
+        setattr(net.opt, "use_" + name, False)
+    stem = path.removesuffix(".onnx")
+    if not os.path.exists(stem + ".ncnn.bin"):
+        command = [pnnx.EXEC_PATH, path, "fp16=0"]
+        made = subprocess.run(command, cwd=os.path.dirname(path), check=False, capture_output=True)
+        if not os.path.exists(stem + ".ncnn.bin"):
+            raise RuntimeError(f"pnnx makes no model of it ({made.returncode})")
+    net.load_param(stem + ".ncnn.param")
+    net.load_model(stem + ".ncnn.bin")
+    # A matrix of ncnn has no batch.
+    given = [ncnn.Mat(a[0] if a.ndim > 1 and a.shape[0] == 1 else a) for a in inputs.values()]
+    last = []
+
+    def run():
+        extractor = net.create_extractor()
+        for i, mat in enumerate(given):
+            extractor.input(f"in{i}", mat)
+        last[:] = [extractor.extract(f"out{i}") for i in range(len(graph.output))]
+
+    def outputs():
+        if any(status != 0 for status, _ in last):
+            raise RuntimeError("ncnn does not compute all outputs")
+        return [numpy.array(mat) for _, mat in last]
+
+    return Runner(run, inputs, outputs)
+
+
 def litert_runner(path, threads):
     from ai_edge_litert.interpreter import Interpreter
     interpreter = Interpreter(path, num_threads=threads)  # with XNNPACK, its default delegate
@@ -131,7 +181,7 @@ def litert_runner(path, threads):
     inputs = {}
     for port in interpreter.get_input_details():
         name = names.get(port["index"], port["name"])
-        inputs[name] = noise(port["shape"], port["dtype"])
+        inputs[name] = values_of(path, name, port["shape"], port["dtype"])
         interpreter.set_tensor(port["index"], inputs[name])
     return Runner(interpreter.invoke, inputs,
                   lambda: [interpreter.get_tensor(port["index"])
@@ -139,7 +189,8 @@ def litert_runner(path, threads):
 
 
 RUNNERS = {"onnxruntime": onnxruntime_runner, "onnxruntime_exact": onnxruntime_exact_runner,
-           "openvino": openvino_runner, "mnn": mnn_runner, "litert": litert_runner}
+           "openvino": openvino_runner, "mnn": mnn_runner, "ncnn": ncnn_runner,
+           "litert": litert_runner}
 
 
 def write_outputs(engine, path, folder):
