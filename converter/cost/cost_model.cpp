@@ -73,7 +73,10 @@ double ShareOfColumns(const Graph& graph, const Op& op) {
   const Shape& y = graph.tensor(op.outputs[0]).shape;
   const int64_t group = convolution ? op.attributes.As<ConvAttributes>().group : 1;
   const std::string_view id = CpuCapsOf(op)->id;
-  if (id == "cpu.conv.vector_narrow" || id == "cpu.matmul.vector_column") return 1.0;
+  if (id == "cpu.conv.vector_narrow" || id == "cpu.conv.vector_pixels" ||
+      id == "cpu.matmul.vector_column") {
+    return 1.0;
+  }
   const bool counts_groups = id == "cpu.conv.vector_winograd" || id == "cpu.conv.vector_depthwise";
   if (group > 1 && counts_groups) return 1.0;
   const int64_t outputs = y[convolution ? 1 : y.rank - 1] / group;

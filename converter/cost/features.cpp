@@ -80,6 +80,7 @@ constexpr KernelModel kModels[] = {
     {"cpu.conv.vector_computed", ComputedConv},
     {"cpu.conv.vector_first", FirstConv},
     {"cpu.conv.vector_narrow", NarrowConv},
+    {"cpu.conv.vector_pixels", PixelConv},
     {"cpu.conv.vector_winograd", Winograd},
     {"cpu.conv.vector_depthwise", Depthwise},
     {"cpu.conv.onednn", LibraryGemm},

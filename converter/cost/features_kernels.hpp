@@ -44,6 +44,7 @@ void Attention(const Context& context);
 // These models are in features_windows.cpp.
 void Depthwise(const Context& context);
 void NarrowConv(const Context& context);
+void PixelConv(const Context& context);
 void Pool(const Context& context);
 void Lrn(const Context& context);
 void Softmax(const Context& context);

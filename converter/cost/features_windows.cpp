@@ -75,6 +75,28 @@ void NarrowConv(const Context& context) {
   AddActivationTraffic(context);
 }
 
+void PixelConv(const Context& context) {
+  const OpCall& call = context.call();
+  const auto& attributes = call.AttributesAs<ConvAttributes>();
+  const TensorView& w = call.Input(GemmInput::kWeights);
+  const TensorView& y = call.Output();
+  const cpu::f32::PixelBands bands = cpu::f32::PixelBandsOf(call);
+  const int64_t lanes = std::max<int64_t>(context.machine.vector_lanes, 4);
+  const auto items =
+      static_cast<double>(int64_t{y.dims[0]} * attributes.group * bands.bands * bands.segments);
+  const auto vectors = static_cast<double>(cpu::f32::PixelVectors(bands, static_cast<int>(lanes)));
+  const auto products = static_cast<double>(w.dims[1] * ConvTaps(call));
+  const auto outputs = static_cast<double>(
+      RoundUp<int64_t>(w.dims[0] / attributes.group, cpu::f32::kPixelOutputStep));
+  CostTerms& terms = context.terms;
+  terms.Add("bands", items);
+  terms.Add("product_vectors", items * vectors * products * outputs);
+  terms.Add("copied", items * static_cast<double>(bands.floats));
+  terms.Add("outputs", static_cast<double>(y.Elements()));
+  AddActivation(context, attributes.activation);
+  AddActivationTraffic(context);
+}
+
 void Pool(const Context& context) {
   const OpCall& call = context.call();
   const auto& attributes = call.AttributesAs<PoolAttributes>();

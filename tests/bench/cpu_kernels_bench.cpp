@@ -137,10 +137,10 @@ Subject HalfOfParents(const ConvShape& shape) {
 
 void RegisterConvs() {
   // Those that refuse a shape say so.
-  const std::vector<std::string> kernels = {"cpu.conv.vector_depthwise", "cpu.conv.vector_winograd",
-                                            "cpu.conv.vector_narrow",    "cpu.conv.vector_first",
-                                            "cpu.conv.vector",           "cpu.conv.vector_panels",
-                                            "cpu.conv.onednn",           "cpu.conv.portable"};
+  const std::vector<std::string> kernels = {
+      "cpu.conv.vector_depthwise", "cpu.conv.vector_winograd", "cpu.conv.vector_narrow",
+      "cpu.conv.vector_pixels",    "cpu.conv.vector_first",    "cpu.conv.vector",
+      "cpu.conv.vector_panels",    "cpu.conv.onednn",          "cpu.conv.portable"};
   for (const ConvShape& shape : {
            ConvShape{"first_3x3s2_3-32@224", 3, 32, 224, 3, 2, 1},
            ConvShape{"first_7x7s2_3-64@224", 3, 64, 224, 7, 2, 1},
@@ -158,6 +158,12 @@ void RegisterConvs() {
            ConvShape{"first_5x5_1-8@28", 1, 8, 28, 5, 1, 1},
            ConvShape{"last_3x3_64-1@112", 64, 1, 112, 3, 1, 1},
            ConvShape{"last_3x3_16-4@112", 16, 4, 112, 3, 1, 1},
+           ConvShape{"3x3_8-8@112", 8, 8, 112, 3, 1, 1},
+           ConvShape{"13x13_8-8@64", 8, 8, 64, 13, 1, 1},
+           ConvShape{"5x5_8-8@56", 8, 8, 56, 5, 1, 1},
+           ConvShape{"5x5_32-8@28", 32, 8, 28, 5, 1, 1},
+           ConvShape{"7x7_3-8@112", 3, 8, 112, 7, 1, 1},
+           ConvShape{"5x5_groups8_64-64@28", 64, 64, 28, 5, 1, 8},
            ConvShape{"depthwise_144@56", 144, 144, 56, 3, 1, 144},
            ConvShape{"depthwise_384@14", 384, 384, 14, 3, 1, 384},
            ConvShape{"groups32_128-128@28", 128, 128, 28, 3, 1, 32},

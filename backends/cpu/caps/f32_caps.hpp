@@ -63,6 +63,10 @@ inline constexpr int kFewStridedColumns = 8;
 /// Returns what the outputs of a pixel take there, in products of full registers: fitted to 60
 /// shapes on Zen 4, AVX-512 and AVX2, whose sums and lanes take equally long.
 [[nodiscard]] int64_t NarrowConvProducts(const OpCall& call);
+/// Accepts few outputs of each group, whose pixels are enough to fill registers.
+[[nodiscard]] const char* PixelConvSupports(const OpCall& call);
+/// Returns what it takes, in products of full registers, with those that copying the inputs takes.
+[[nodiscard]] int64_t PixelConvProducts(const OpCall& call);
 /// Accepts one input channel for every output or several, and groups of few channels.
 [[nodiscard]] const char* DepthwiseSupports(const OpCall& call);
 /// Returns how many input channels each output reads where the kernel takes so many, else 0: those
@@ -134,6 +138,32 @@ inline constexpr int kMostRowMaximaChannels = 3;
 /// dilation, whose rows are copied without those between them, one.
 [[nodiscard]] int FirstBandRows(const OpCall& conv);
 
+/// Limits the floats, and the products of an output, of what such a convolution keeps on the stack.
+inline constexpr int kMostPixelFloats = 12288;
+inline constexpr int kMostPixelProducts = 2048;
+
+/// Says how a convolution whose registers are filled by neighbouring pixels cuts its outputs: what
+/// a band of rows, or a segment of a row, reads of a group's inputs is copied to planes. A stride
+/// makes as many planes of a channel, each of every so many rows or columns: in one of them, what
+/// neighbouring pixels read of a tap is neighbours.
+struct PixelBands {
+  int rows;           ///< of a band
+  int columns;        ///< of a segment
+  int bands;          ///< of an image
+  int segments;       ///< of a row
+  int phases[2];      ///< planes of a channel, by rows and columns
+  int plane_rows;     ///< for `rows`
+  int plane_columns;  ///< of each row, with those beyond the last pixel
+  int64_t floats;     ///< of all planes, and what a last vector reads behind them
+
+  [[nodiscard]] int64_t PlaneFloats() const { return int64_t{plane_rows} * plane_columns; }
+};
+/// Returns bands of no rows where a single register of pixels reads too much.
+[[nodiscard]] PixelBands PixelBandsOf(const OpCall& conv);
+/// Returns how many registers of so many lanes a band's pixels fill: those of each row, or of all
+/// rows as one with what lies between them.
+[[nodiscard]] int64_t PixelVectors(const PixelBands& bands, int lanes);
+
 /// Is enough for one part per thread, whatever their number, up to so many.
 inline constexpr int kMostWinogradParts = 8;
 
@@ -189,6 +219,7 @@ void MatMulPackingKey(const OpCall& call, PackingKey* key);
 [[nodiscard]] size_t ConvPackedBytes(const OpCall& call);  ///< first layers too
 [[nodiscard]] size_t ConvPanelsBytes(const OpCall& call);
 [[nodiscard]] size_t NarrowConvPackedBytes(const OpCall& call);
+[[nodiscard]] size_t PixelConvPackedBytes(const OpCall& call);
 [[nodiscard]] size_t DepthwisePackedBytes(const OpCall& call);
 [[nodiscard]] size_t WinogradPackedBytes(const OpCall& call);
 [[nodiscard]] size_t MatMulPackedBytes(const OpCall& call);

@@ -85,6 +85,14 @@ size_t NarrowConvPackedBytes(const OpCall& call) {
                              FloatBytes(kNarrowBias));
 }
 
+size_t PixelConvPackedBytes(const OpCall& call) {
+  const TensorView& w = call.Input(GemmInput::kWeights);
+  const int32_t groups = call.AttributesAs<ConvAttributes>().group;
+  const int64_t outputs = int64_t{groups} * RoundUp<int64_t>(w.dims[0] / groups, kPixelOutputStep);
+  return static_cast<size_t>(kLine + FloatBytes(outputs * w.dims[1] * ConvTaps(call)) +
+                             FloatBytes(outputs));
+}
+
 size_t DepthwisePackedBytes(const OpCall& call) {
   const TensorView& w = call.Input(GemmInput::kWeights);
   const int64_t channels = RoundUp<int64_t>(w.dims[0], kChannelBlock);

@@ -59,6 +59,10 @@ int64_t NarrowProducts(const OpCall& call, bool /*wide_bytes*/) {
   return int64_t{y.dims[0]} * y.dims[2] * y.dims[3] * f32::NarrowConvProducts(call);
 }
 
+int64_t PixelProducts(const OpCall& call, bool /*wide_bytes*/) {
+  return f32::PixelConvProducts(call);
+}
+
 /// Sums along rows end with sums over lanes, but of short rows many at once do: fitted to 20 shapes
 /// on Zen 4 (AVX-512).
 int64_t ColumnProducts(const OpCall& call, bool /*wide_bytes*/) {
@@ -245,6 +249,7 @@ constexpr Row kProducts[] = {
     {"cpu.conv.vector_winograd", WinogradProducts},
     {"cpu.conv.vector_depthwise", DepthwiseProducts},
     {"cpu.conv.vector_narrow", NarrowProducts},
+    {"cpu.conv.vector_pixels", PixelProducts},
     {"cpu.matmul.vector_column", ColumnProducts},
     {"cpu.quantized_conv.vector_winograd", QuantizedWinogradProducts},
     {"cpu.quantized_conv.bytes_depthwise", QuantizedDepthwiseProducts},

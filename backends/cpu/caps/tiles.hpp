@@ -45,6 +45,12 @@ constexpr int kMostDepthwisePixels = 4;
 constexpr int kMostNarrowOutputs = 6;
 constexpr int kNarrowBias = 16;
 
+/// Are the most outputs of a group whose registers are filled by neighbouring pixels, what these
+/// outputs are rounded up to, and the most pixels that are computed at once.
+constexpr int kMostPixelOutputs = 8;
+constexpr int kPixelOutputStep = 2;
+constexpr int kMostPixelRun = 48;
+
 /// Rows of a softmax of at most this many elements are short: several are computed at once.
 constexpr int kShortRow = 32;
 

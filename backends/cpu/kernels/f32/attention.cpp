@@ -51,6 +51,7 @@ void PackColumns(const Routines& routines, const Matrix& matrix, int depth, int 
     call.from = matrix.data + first * matrix.column_step;
     call.count = columns - first < most ? columns - first : most;
     call.width = RoundUp(call.count, kWidthStep);
+    call.to_step = call.width;
     routines.pack(call);
     call.to += int64_t{depth} * call.width;
   }

@@ -45,6 +45,7 @@ void PackGroups(const PackedWeights& packed, const WeightsView& weights,
                   call.from = weights.stored.Plain() + group.first * weights.output_step;
                   call.count = group.channels;
                   call.width = group.width;
+                  call.to_step = group.width;
                   call.to = packed.PackedOf(group);
                   packed.routines->pack(call);
                 }

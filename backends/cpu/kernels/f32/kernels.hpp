@@ -33,6 +33,12 @@ Status NarrowConvLoad(const KernelSetup& setup, void** shared);
 Status NarrowConvRun(const KernelCall& call);
 size_t NarrowConvBytes(const void* shared, const void* state);
 
+/// These compute few outputs of each group, of operands in any layout.
+Status PixelConvCheck(const KernelSetup& setup);
+Status PixelConvLoad(const KernelSetup& setup, void** shared);
+Status PixelConvRun(const KernelCall& call);
+size_t PixelConvBytes(const void* shared, const void* state);
+
 Status DepthwiseCheck(const KernelSetup& setup);
 Status DepthwiseLoad(const KernelSetup& setup, void** shared);
 Status DepthwiseRun(const KernelCall& call);

@@ -74,14 +74,14 @@ class PackedRows {
   explicit PackedRows(const PackCall& call)
       : to_(call.to),
         taps_(call.taps),
-        width_(call.width),
-        tap_floats_(int64_t{call.depth} * width_) {}
+        step_(call.to_step),
+        tap_floats_(call.depth * step_) {}
 
   [[nodiscard]] float* Next() {
     float* row = to_ + tap_ * tap_floats_;
     if (++tap_ == taps_) {
       tap_ = 0;
-      to_ += width_;
+      to_ += step_;
     }
     return row;
   }
@@ -90,7 +90,7 @@ class PackedRows {
   float* to_;
   int tap_ = 0;
   int taps_;
-  int64_t width_;
+  int64_t step_;
   int64_t tap_floats_;
 };
 

@@ -115,6 +115,32 @@ struct NarrowCall {
   float high;
 };
 
+/// Computes `rows` x `columns` pixels of one group of a convolution: y[r][c][m] = clamp(bias[m] +
+/// residual[r][c][m] + sum over k < `products` of x[offsets[k] + r * x_row + c] * weights[k][m],
+/// low, high). What is kMostPixelRun floats behind the last pixel's inputs can be read, too.
+struct PixelsCall {
+  const float* x;
+  const int32_t* offsets;
+  const float* weights;   ///< [products][width]
+  const float* bias;      ///< [width]
+  const float* residual;  ///< may be null, and may be y
+  float* y;
+  int64_t x_row;  ///< floats from row to row, at least `columns`
+  int64_t residual_row;
+  int64_t residual_pixel;
+  int64_t residual_channel;
+  int64_t y_row;
+  int64_t y_pixel;
+  int64_t y_channel;
+  int products;
+  int outputs;  ///< 1 to kMostPixelOutputs
+  int width;    ///< the outputs, rounded up to kPixelOutputStep
+  int rows;
+  int columns;
+  float low;  ///< NaN passes the clamp
+  float high;
+};
+
 /// Transforms one 6x6 input tile of Winograd F(4x4, 3x3) to its 36 coefficients, per channel.
 struct WinogradInputCall {
   const float* const* rows;  ///< [6][6]
@@ -292,8 +318,9 @@ struct PackCall {
   int64_t column_step;
   int depth;
   int taps;
-  int count;  ///< columns
-  int width;  ///< floats between packed rows: the columns, and zeros behind them
+  int count;        ///< columns
+  int width;        ///< floats of a packed row: the columns, and zeros behind them
+  int64_t to_step;  ///< floats from packed row to packed row
   float scale;
   float* to;  ///< [taps][depth] rows
 };
@@ -306,6 +333,7 @@ struct Routines {
   void (*tile)(const TileCall& call);
   void (*depthwise)(const DepthwiseCall& call);
   void (*narrow)(const NarrowCall& call);
+  void (*pixels)(const PixelsCall& call);
   void (*winograd_input)(const WinogradInputCall& call);
   void (*winograd_output)(const WinogradOutputCall& call);
   void (*activate)(const ActivateCall& call);

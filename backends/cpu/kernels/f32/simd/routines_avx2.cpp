@@ -15,6 +15,7 @@
 #include "backends/cpu/kernels/f32/simd/lrn.hpp"
 #include "backends/cpu/kernels/f32/simd/narrow.hpp"
 #include "backends/cpu/kernels/f32/simd/pack.hpp"
+#include "backends/cpu/kernels/f32/simd/pixels.hpp"
 #include "backends/cpu/kernels/f32/simd/pool.hpp"
 #include "backends/cpu/kernels/f32/simd/softmax.hpp"
 #include "backends/cpu/kernels/f32/simd/winograd.hpp"
@@ -29,6 +30,7 @@ const Routines kAvx2Routines = {
     avx2::RunTile,
     avx2::RunDepthwise,
     avx2::RunNarrow,
+    avx2::RunPixels,
     avx2::RunWinogradInput,
     avx2::RunWinogradOutput,
     avx2::RunActivate,

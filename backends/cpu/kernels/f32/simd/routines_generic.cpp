@@ -15,6 +15,7 @@
 #include "backends/cpu/kernels/f32/simd/lrn.hpp"
 #include "backends/cpu/kernels/f32/simd/narrow.hpp"
 #include "backends/cpu/kernels/f32/simd/pack.hpp"
+#include "backends/cpu/kernels/f32/simd/pixels.hpp"
 #include "backends/cpu/kernels/f32/simd/pool.hpp"
 #include "backends/cpu/kernels/f32/simd/softmax.hpp"
 #include "backends/cpu/kernels/f32/simd/winograd.hpp"
@@ -29,6 +30,7 @@ const Routines kGenericRoutines = {
     generic::RunTile,
     generic::RunDepthwise,
     generic::RunNarrow,
+    generic::RunPixels,
     generic::RunWinogradInput,
     generic::RunWinogradOutput,
     generic::RunActivate,

@@ -14,6 +14,7 @@
 #include "backends/cpu/kernels/f32/simd/lrn.hpp"
 #include "backends/cpu/kernels/f32/simd/narrow.hpp"
 #include "backends/cpu/kernels/f32/simd/pack.hpp"
+#include "backends/cpu/kernels/f32/simd/pixels.hpp"
 #include "backends/cpu/kernels/f32/simd/pool.hpp"
 #include "backends/cpu/kernels/f32/simd/softmax.hpp"
 #include "backends/cpu/kernels/f32/simd/winograd.hpp"
@@ -28,6 +29,7 @@ const Routines kNeonRoutines = {
     neon::RunTile,
     neon::RunDepthwise,
     neon::RunNarrow,
+    neon::RunPixels,
     neon::RunWinogradInput,
     neon::RunWinogradOutput,
     neon::RunActivate,

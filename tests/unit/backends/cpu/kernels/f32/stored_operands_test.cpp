@@ -127,6 +127,7 @@ const ConvCase kDepthwiseConv = {{1, 20, 9, 9}, {20, 1, 3, 3}, Conv(20, 1, 1), "
 const ConvCase kWinogradConv = {{1, 16, 13, 12}, {24, 16, 3, 3}, Conv(1, 1, 1), "Winograd"};
 const ConvCase kFirstConv = {{2, 3, 21, 19}, {16, 3, 5, 3}, Conv(1, 2, 2), "first"};
 const ConvCase kNarrowConv = {{1, 24, 9, 7}, {3, 24, 3, 3}, Conv(1, 1, 1), "narrow"};
+const ConvCase kPixelConv = {{1, 8, 30, 30}, {8, 4, 5, 5}, Conv(2, 1, 2), "pixels"};
 const ConvCase kGreyConv = {{1, 1, 40, 33}, {8, 1, 3, 3}, Conv(1, 1, 1, 2), "grey"};
 
 const ConvRun kWeightRuns[] = {
@@ -141,6 +142,7 @@ const ConvRun kWeightRuns[] = {
     {"cpu.conv.vector_winograd", kWinogradConv},
     {"cpu.conv.vector_first", kFirstConv},
     {"cpu.conv.vector_narrow", kNarrowConv},
+    {"cpu.conv.vector_pixels", kPixelConv},
 };
 
 TEST_CASE("Stored weights: convolutions give what they give for the same weights in f32") {
