@@ -72,10 +72,7 @@ template <int kCount>
 class PackedRows {
  public:
   explicit PackedRows(const PackCall& call)
-      : to_(call.to),
-        taps_(call.taps),
-        step_(call.to_step),
-        tap_floats_(call.depth * step_) {}
+      : to_(call.to), taps_(call.taps), step_(call.to_step), tap_floats_(call.depth * step_) {}
 
   [[nodiscard]] float* Next() {
     float* row = to_ + tap_ * tap_floats_;
