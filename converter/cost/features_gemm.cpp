@@ -149,7 +149,15 @@ Gemm GemmOfConv(const OpCall& call) {
 
 void TileConv(const Context& context) {
   const OpCall& call = context.call();
-  AddGemm(context, GemmOfConv(call));
+  Gemm gemm = GemmOfConv(call);
+  if (cpu::f32::HasColumnsAsOne(ConvGeometryOf(call))) {
+    const TensorView& w = call.Input(GemmInput::kWeights);
+    const TensorView& y = call.Output();
+    gemm.taps = w.dims[2];
+    gemm.depth *= w.dims[3];
+    gemm.pointwise = gemm.taps == 1 && gemm.pixels == y.dims[3];
+  }
+  AddGemm(context, gemm);
   const bool scattered =
       call.Output().rank == 4 && call.Output().dims[1] > 1 && call.Output().strides[1] != 1;
   context.terms.Add("scattered_outputs",

@@ -98,6 +98,18 @@ constexpr const char* kFewRowsRefusal = "few rows read large weights in the orde
 
 const char* ConvRefusal(const OpCall& call, bool bytes) { return WeightsRefusal(call, 4, bytes); }
 
+bool HasColumnsAsOne(const ConvGeometry& conv) {
+  const bool is_dense = conv.convolutions == 1 && conv.dilations[1] == 1 &&
+                        conv.x.pixel == conv.inputs && (conv.inputs == 1 || conv.x.channel == 1);
+  if (conv.kernel[1] == 1 || !is_dense) return false;
+  for (int i = 0; i < 2; ++i) {
+    const int64_t last = int64_t{conv.out_extent[i] - 1} * conv.strides[i] +
+                         int64_t{conv.kernel[i] - 1} * conv.dilations[i];
+    if (conv.pads[i] != 0 || last >= conv.in_extent[i]) return false;
+  }
+  return true;
+}
+
 const char* ConvSupports(const OpCall& call) {
   if (const char* reason = ConvRefusal(call)) return reason;
   return RegisterTilesRefusal(call);

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "backends/cpu/caps/tiles.hpp"
+#include "runtime/ops/conv_geometry.hpp"
 #include "runtime/ops/functions.hpp"
 #include "runtime/ops/kernel_refusals.hpp"
 #include "runtime/ops/op_row.hpp"
@@ -52,6 +53,9 @@ inline constexpr int kFewStridedColumns = 8;
 
 /// Refuses what no vector convolution takes. With `bytes`, images may be of bytes.
 [[nodiscard]] const char* ConvRefusal(const OpCall& call, bool bytes = false);
+/// Returns true for windows whose columns follow each other in memory, and which all lie inside the
+/// image: register tiles read each of their rows as one.
+[[nodiscard]] bool HasColumnsAsOne(const ConvGeometry& conv);
 /// Accepts any convolution that register tiles can compute.
 [[nodiscard]] const char* ConvSupports(const OpCall& call);
 /// Accepts those of them whose weights are large enough to be copied to panels.

@@ -196,7 +196,7 @@ Status ComputedConvRun(const KernelCall& call) {
   const PackedWeights& packed =
       PlacePackedWeights(AlignedWorkspace(call), shape, routines, nullptr, BiasOf(op));
   PackGroups(packed, weights, call.parallel);
-  RunConvGemm(MakeConvGemm(packed, op), op, call.parallel);
+  RunConvGemm(packed, op, call.parallel);
   return OkStatus();
 }
 

@@ -37,10 +37,11 @@ Status ConvPanelsCheck(const KernelSetup& setup) {
   return ConvCheck(setup);
 }
 
-TileGemm MakeConvGemm(const PackedWeights& packed, const OpCall& conv) {
+TileGemm MakeConvGemm(const PackedWeights& packed, Windows windows, const OpCall& conv) {
   const TensorView* residual = conv.HasInput(In::kResidual) ? &conv.Input(In::kResidual) : nullptr;
-  return MakeTileGemm(packed, GeometryOf(conv), conv.AttributesAs<ConvAttributes>().activation,
-                      conv.Input(In::kX), conv.Output(), residual);
+  return MakeTileGemm(packed, GeometryOf(conv), windows,
+                      conv.AttributesAs<ConvAttributes>().activation, conv.Input(In::kX),
+                      conv.Output(), residual);
 }
 
 bool HasOutputsLast(const TensorView& w) {
@@ -85,7 +86,8 @@ Status ConvCheck(const KernelSetup& setup) {
   return CheckConvConstants(setup.op);
 }
 
-void RunConvGemm(const TileGemm& gemm, const OpCall& conv, const ParallelRunner* parallel) {
+void RunConvGemm(const PackedWeights& packed, const OpCall& conv, const ParallelRunner* parallel) {
+  const TileGemm gemm = MakeConvGemm(packed, Windows::kInImage, conv);
   const float* residual =
       conv.HasInput(In::kResidual) ? conv.Input(In::kResidual).As<const float>() : nullptr;
   RunTileGemm(gemm, conv.Input(In::kX).As<const float>(), residual, conv.Output().As<float>(),
@@ -93,8 +95,7 @@ void RunConvGemm(const TileGemm& gemm, const OpCall& conv, const ParallelRunner*
 }
 
 Status ConvRun(const KernelCall& call) {
-  const auto& packed = *static_cast<const PackedWeights*>(call.state);
-  RunConvGemm(MakeConvGemm(packed, call.op), call.op, call.parallel);
+  RunConvGemm(*static_cast<const PackedWeights*>(call.state), call.op, call.parallel);
   return OkStatus();
 }
 

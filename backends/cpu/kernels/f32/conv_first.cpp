@@ -212,7 +212,8 @@ Status FirstConvCheck(const KernelSetup& setup) {
 
 Status FirstConvRun(const KernelCall& call) {
   FirstConv conv;
-  conv.gemm = MakeConvGemm(*static_cast<const PackedWeights*>(call.state), call.op);
+  conv.gemm =
+      MakeConvGemm(*static_cast<const PackedWeights*>(call.state), Windows::kInCopies, call.op);
   const ConvGeometry& g = conv.gemm.geometry;
   const int tile_pixels = MostPixels(*conv.gemm.packed);
   conv.tiles_per_row = (g.out_extent[1] + tile_pixels - 1) / tile_pixels;

@@ -16,7 +16,7 @@ bool HasFewRows(const TileGemm& gemm, const float* residual) {
   if (!gemm.pointwise || gemm.scatter || residual != nullptr || shape.convolutions > 1) {
     return false;
   }
-  const int64_t bytes = int64_t{shape.outputs} * shape.depth * int64_t{sizeof(float)};
+  const int64_t bytes = int64_t{shape.outputs} * gemm.depth * int64_t{sizeof(float)};
   return gemm.geometry.Pixels() <= kMostFewRows && bytes >= kPanelBytes && !packed.groups[0].packed;
 }
 
@@ -32,7 +32,7 @@ void RunFewRows(const TileGemm& gemm, const float* x, float* y, const ParallelRu
     call.x_step = gemm.x_step;
     call.y_step = gemm.y_step;
     call.weight_step = first_group.weight_step;
-    call.depth = packed.shape.depth;
+    call.depth = gemm.depth;
     call.rows = static_cast<int>(gemm.geometry.Pixels());
     call.low = gemm.epilogue.low;
     call.high = gemm.epilogue.high;

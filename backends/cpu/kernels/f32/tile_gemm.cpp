@@ -20,15 +20,15 @@ int TilePixels(int most, const ConvGeometry& g) {
 /// Returns how many pixels a tile of these weights takes at most. A window's pointers change with
 /// each tap, and of more than these some lie in memory: one register of 16 channels a pixel has too
 /// few products to hide that.
-int MostTilePixels(const PackedWeights& packed) {
+int MostTilePixels(const PackedWeights& packed, int taps) {
   constexpr int kMostPointers = 9;
   constexpr int kOneRegister = 16;
   const GroupedShape& shape = packed.shape;
-  const int kept = shape.taps > 0 ? kMostTapPointers / shape.taps : kMostPixels;
+  const int kept = taps > 0 ? kMostTapPointers / taps : kMostPixels;
   const int most = kept < MostPixels(packed) ? kept : MostPixels(packed);
   const int outputs = shape.outputs / shape.convolutions;
   const bool is_one = outputs > kOneRegister / 2 && outputs <= kOneRegister;
-  return is_one && shape.taps > 1 && most > kMostPointers ? kMostPointers : most;
+  return is_one && taps > 1 && most > kMostPointers ? kMostPointers : most;
 }
 
 /// Pointers to what pixels [first, first + count) read, tap after tap, of the first input channel:
@@ -81,7 +81,7 @@ class TileRows {
     const float** row = rows_ + i;
     if (top >= 0 && left >= 0 && top <= last_inside_[0] && left <= last_inside_[1]) {
       const float* from = image + top * g.x.row + left * g.x.pixel;
-      for (int tap = 0; tap < gemm_.packed->shape.taps; ++tap, row += count) {
+      for (int tap = 0; tap < gemm_.taps; ++tap, row += count) {
         *row = from + offsets_[tap];
       }
       return;
@@ -153,14 +153,15 @@ bool AsksAhead(const PackedWeights& packed) {
 
 /// Lets the tiles from `tile` on, of `tiles`, bring their share of the next group's weights near:
 /// the first tile of that group would else wait for memory.
-void LookAhead(const PackedWeights& packed, int group, int tile, int tiles, TileCall& call) {
+void LookAhead(const TileGemm& gemm, int group, int tile, int tiles, TileCall& call) {
+  const PackedWeights& packed = *gemm.packed;
   call.ahead = nullptr;
   call.ahead_lines = 0;
   if (group + 1 == packed.group_count || !AsksAhead(packed)) return;
   const ChannelGroup& next = packed.groups[group + 1];
   if (next.weight_step != next.width) return;  // no panel
-  const int64_t floats = int64_t{packed.shape.taps} * packed.shape.depth * next.width;
-  const int64_t steps = int64_t{packed.shape.taps} * (packed.shape.depth / kAheadDepth);
+  const int64_t floats = int64_t{gemm.taps} * gemm.depth * next.width;
+  const int64_t steps = int64_t{gemm.taps} * (gemm.depth / kAheadDepth);
   if (steps == 0) return;
   const int64_t step = (floats / tiles + steps) / steps;
   const int64_t lines = (step + kLineFloats - 1) / kLineFloats;
@@ -243,7 +244,7 @@ void RunTilesOf(const TileGemm& gemm, int group_index, int tile, int end,
     const int64_t first = gemm.FirstPixel(tile);
     call.rows = rows.Fill(first, call.pixels);
     call.x_next = call.pixels * gemm.x_step;
-    LookAhead(*gemm.packed, group_index, tile, static_cast<int>(gemm.tiles), call);
+    LookAhead(gemm, group_index, tile, static_cast<int>(gemm.tiles), call);
     RepeatTile(gemm, group, first, done, operands, call);
   }
 }
@@ -275,6 +276,27 @@ void RunGroupsOf(const TileGemm& gemm, int group, int end, int64_t first, int64_
   }
 }
 
+/// Makes one tap of each row of a window where its columns are one: what the row holds is depth
+/// then, and a tap has no pointer of its own. Weights have that order. Returns by how much the
+/// depth has grown.
+int JoinColumns(ConvGeometry& g) {
+  if (!HasColumnsAsOne(g)) return 1;
+  const int columns = g.kernel[1];
+  g.kernel[1] = 1;
+  return columns;
+}
+
+/// Returns true if output pixel i reads the input at i * x_step and nothing else.
+bool IsEvenRow(const ConvGeometry& g, const TensorView& x, int64_t* x_step) {
+  if (IsPointwise(g)) return HasEvenPixels(x, x_step);
+  if (g.Taps() != 1 || g.Pixels() != g.out_extent[1] || g.pads[0] != 0 || g.pads[1] != 0 ||
+      int64_t{g.out_extent[1] - 1} * g.strides[1] >= g.in_extent[1]) {
+    return false;
+  }
+  *x_step = g.strides[1] * g.x.pixel;
+  return true;
+}
+
 }  // namespace
 
 void ActivateTile(const TileGemm& gemm, float* y, int64_t y_step, int pixels, int channels) {
@@ -304,15 +326,18 @@ GroupedShape ShapeOf(const ConvGeometry& geometry, const Routines& routines) {
   return shape;
 }
 
-TileGemm MakeTileGemm(const PackedWeights& packed, const ConvGeometry& geometry,
+TileGemm MakeTileGemm(const PackedWeights& packed, const ConvGeometry& geometry, Windows windows,
                       const Activation& activation, const TensorView& x, const TensorView& y,
                       const TensorView* residual) {
   TileGemm gemm = {};
   gemm.packed = &packed;
   gemm.geometry = geometry;
+  gemm.depth = packed.shape.depth;
+  if (windows == Windows::kInImage) gemm.depth *= JoinColumns(gemm.geometry);
+  gemm.taps = gemm.geometry.Taps();
   gemm.activation = activation;
   gemm.epilogue = MakeEpilogue(activation);
-  const int tile_pixels = TilePixels(MostTilePixels(packed), geometry);
+  const int tile_pixels = TilePixels(MostTilePixels(packed, gemm.taps), geometry);
   gemm.tiles = (geometry.Pixels() + tile_pixels - 1) / tile_pixels;
   gemm.tile_pixels = geometry.Pixels() / gemm.tiles;
   gemm.larger_tiles = geometry.Pixels() % gemm.tiles;
@@ -320,7 +345,7 @@ TileGemm MakeTileGemm(const PackedWeights& packed, const ConvGeometry& geometry,
   const int64_t weights = int64_t{shape.outputs} * shape.depth * shape.taps;
   gemm.groups_first = weights * int64_t{sizeof(float)} > kManyWeightBytes;
   gemm.small = geometry.Work() < kSmallWork;
-  gemm.pointwise = IsPointwise(geometry) && HasEvenPixels(x, &gemm.x_step);
+  gemm.pointwise = IsEvenRow(gemm.geometry, x, &gemm.x_step);
   // Where groups read nothing in common, one call for many tiles of each is best.
   const bool reads_once = shape.convolutions > 1 || packed.group_count == 1;
   if (gemm.pointwise && reads_once) gemm.groups_first = true;
@@ -353,13 +378,13 @@ TileGemm MakeRowGemm(const PackedWeights& packed, const ConvGeometry& geometry,
   y.rank = 4;
   TensorView x = y;
   x.strides = x_strides;
-  return MakeTileGemm(packed, geometry, activation, x, y, nullptr);
+  return MakeTileGemm(packed, geometry, Windows::kInImage, activation, x, y, nullptr);
 }
 
 TileCall StartTiles(const TileGemm& gemm) {
   TileCall call = {};
-  call.taps = gemm.packed->shape.taps;
-  call.depth = gemm.packed->shape.depth;
+  call.taps = gemm.taps;
+  call.depth = gemm.depth;
   call.low = gemm.epilogue.low;
   call.high = gemm.epilogue.high;
   call.residual_step = gemm.residual_step;

@@ -21,7 +21,10 @@ constexpr int64_t kSmallWork = 150'000;
 /// Describes one execution. It is cheap to make, so that each op keeps nothing but the weights.
 struct TileGemm {
   const PackedWeights* packed;
+  /// Is the convolution's, but for windows whose columns are one: see JoinColumns.
   ConvGeometry geometry;
+  int taps;   ///< of the geometry
+  int depth;  ///< floats that each tap of a pixel reads
   Activation activation;
   Epilogue epilogue;
   bool scatter;       ///< outputs have no constant distance
@@ -43,15 +46,20 @@ struct TileGemm {
   }
 };
 
+/// Where tiles find the windows of a convolution.
+enum class Windows : uint8_t { kInImage, kInCopies };
+
 /// Makes it from the operands' views `x`, `y` and `residual` (null: none), which have rank 4.
 [[nodiscard]] TileGemm MakeTileGemm(const PackedWeights& packed, const ConvGeometry& geometry,
-                                    const Activation& activation, const TensorView& x,
-                                    const TensorView& y, const TensorView* residual);
+                                    Windows windows, const Activation& activation,
+                                    const TensorView& x, const TensorView& y,
+                                    const TensorView* residual);
 
 /// Makes it for a convolution.
-[[nodiscard]] TileGemm MakeConvGemm(const PackedWeights& packed, const OpCall& conv);
-/// Runs it.
-void RunConvGemm(const TileGemm& gemm, const OpCall& conv, const ParallelRunner* parallel);
+[[nodiscard]] TileGemm MakeConvGemm(const PackedWeights& packed, Windows windows,
+                                    const OpCall& conv);
+/// Computes a convolution whose windows are in the image.
+void RunConvGemm(const PackedWeights& packed, const OpCall& conv, const ParallelRunner* parallel);
 
 /// Returns the geometry of a product of `rows` rows [inputs]: they are the pixels of an image of
 /// one row.

@@ -53,6 +53,63 @@ TEST_CASE("Vector conv: windows of hundreds of taps, of which few pixels share a
   });
 }
 
+TEST_CASE("Vector conv: windows without padding, whose columns are read as one") {
+  ForEachInstructionSet([] {
+    Generator random(31);
+    for (int i = 0; i < 120; ++i) {
+      const int32_t inputs = Pick(random, 1, 20);
+      ConvCase c = {{Pick(random, 1, 2), inputs, 0, 0}, {Pick(random, 1, 70), inputs, 0, 0}, {}};
+      for (size_t axis = 0; axis < 2; ++axis) {
+        c.w[2 + axis] = axis == 0 && Pick(random, 0, 1) == 0 ? 1 : Pick(random, 1, 9);
+        c.attributes.strides[axis] = Pick(random, 1, 5);
+        c.attributes.dilations[axis] = Pick(random, 1, axis == 0 ? 3 : 2);
+        // Behind the image alone, which the last windows may or may not reach.
+        c.attributes.pads[2 + axis] = Pick(random, 0, 2) == 0 ? 2 : 0;
+        const int32_t reach = (c.w[2 + axis] - 1) * c.attributes.dilations[axis] + 1;
+        if (Pick(random, 0, 3) == 0) c.attributes.pads[axis] = 1;
+        c.x[2 + axis] = reach + (axis == 0 ? Pick(random, 0, 1) : 1) * Pick(random, 0, 30);
+      }
+      SetRandomActivation(c.attributes, random);
+      CheckAgreement(c, RandomOptions(kTile, random), kConvTolerance, random);
+    }
+  });
+}
+
+TEST_CASE("Vector conv: windows of one row, in images of several rows and in several images") {
+  ForEachInstructionSet([] {
+    Generator random(33);
+    for (const int32_t images : {1, 2}) {
+      for (const int32_t rows : {1, 2, 5}) {
+        for (const int32_t stride : {1, 2}) {
+          const ConvCase c = {{images, 6, rows, 31}, {20, 6, 1, 5}, Conv(1, stride, 0)};
+          ConvOptions options = RandomOptions(kTile, random);
+          options.x = Layout::kChannelsLast;
+          CheckAgreement(c, options, kConvTolerance, random);
+        }
+      }
+    }
+  });
+}
+
+TEST_CASE("Vector conv: frames of sound, few of which read large weights in their order") {
+  ForEachInstructionSet([] {
+    Generator random(32);
+    for (const int32_t frames : {1, 2, 3, 4, 40}) {
+      for (const int32_t hop : {128, 256, 300}) {
+        const ConvCase c = {
+            {1, 1, 1, 256 + hop * (frames - 1) + Pick(random, 0, 100)}, {136, 1, 1, 256}, [&] {
+              ConvAttributes attributes = Conv(1, 1, 0);
+              attributes.strides[1] = hop;
+              return attributes;
+            }()};
+        ConvOptions options = RandomOptions(kTile, random);
+        options.w = Layout::kOutputsLast;
+        CheckAgreement(c, options, kConvTolerance, random);
+      }
+    }
+  });
+}
+
 TEST_CASE("Vector conv: groups read their own channels") {
   ForEachInstructionSet([] {
     Generator random(2);
