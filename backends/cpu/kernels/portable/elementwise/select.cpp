@@ -39,6 +39,12 @@ void SelectRow(const Cursor<4>& cursor, const ptrdiff_t (&stride)[4], int count)
     if (is_dense_x && stride[3] == 0) return SelectDenseRow<T, false, true>(cursor, count);
   }
   char* z = cursor.at[0];
+  if (count > 0 && stride[1] == 0) {  // one condition for all
+    const int chosen = *cursor.at[1] != 0 ? 2 : 3;
+    const bool is_there = cursor.at[chosen] == z && stride[chosen] == stride[0];
+    if (!is_there) CopyRow<T>(z, stride[0], cursor.at[chosen], stride[chosen], count);
+    return;
+  }
   for (ptrdiff_t i = 0; i < count; ++i) {
     const bool condition = cursor.at[1][i * stride[1]] != 0;
     const char* chosen = condition ? cursor.at[2] + i * stride[2] : cursor.at[3] + i * stride[3];
