@@ -158,6 +158,13 @@ double ShareKept(int64_t cache_bytes, int64_t footprint) {
   return std::max(0.0, 2 * static_cast<double>(cache_bytes) / static_cast<double>(footprint) - 1);
 }
 
+/// Returns the share of an op's activations that a cache of so many bytes has: others' are there,
+/// too, so that of as many as it takes half are found.
+double ShareNear(int64_t cache_bytes, int64_t footprint) {
+  return std::clamp(1.5 - static_cast<double>(footprint) / static_cast<double>(cache_bytes), 0.0,
+                    1.0);
+}
+
 /// How long the caches take to give what they hold.
 struct CachedTime {
   Picoseconds own = 0;   ///< the unit's own cache
@@ -176,7 +183,7 @@ CachedTime TakeCached(const Graph& graph, const Unit& unit, int64_t constants, i
   const auto others = static_cast<double>(bytes - constants);
   const auto of_constants = static_cast<double>(constants);
   const bool has_rate = unit.cache_bytes_per_second > 0;
-  const bool fits = has_rate && bytes - constants <= unit.cache_bytes_per_thread;
+  const double near = has_rate ? ShareNear(unit.cache_bytes_per_thread, bytes - constants) : 0.0;
   const double constants_near =
       has_rate ? ShareKept(unit.cache_bytes_per_thread, bytes - constants + all_constants) : 0.0;
   CachedTime time;
@@ -184,7 +191,7 @@ CachedTime TakeCached(const Graph& graph, const Unit& unit, int64_t constants, i
     if (share_near > 0) time.own += TimeAtRate(held * share_near, unit.cache_bytes_per_second);
     time.last += TimeAtRate(held * (1 - share_near), last);
   };
-  add(others * (1 - others_far), fits ? 1 : 0);
+  add(others * (1 - others_far), near);
   add(of_constants * (1 - constants_far), constants_near);
   add(static_cast<double>(again), 0);
   double far = others * others_far;
@@ -409,6 +416,7 @@ OpTime AnalyticCostModel::TimeOf(const Graph& graph, const Op& op, const Unit& u
   if (locations_ != nullptr && unit.kind == "cpu" && !unit.portable_kernels_only) {
     const auto apart = static_cast<double>(StridedOps(view));
     time.compute += TimeAtRate(apart, unit.elementary_ops_per_second * threads);
+    time.bytes += BytesBesideElements(view);
   }
   // A gather or slice of a constant reads only part of it.
   const int64_t constants = std::min(ConstantBytes(graph, op), work.bytes_read);

@@ -50,7 +50,51 @@ double OpsOf(std::string_view kernel, std::string_view term) {
   return 0;
 }
 
+/// Returns the bytes of the cache lines that a tensor's elements lie in, less those of the
+/// elements.
+int64_t BytesBetween(const TensorView& view) {
+  constexpr int64_t kLine = 64;
+  const int64_t element = DTypeBytes(view.dtype);
+  int64_t run = element;  // bytes that follow each other
+  int64_t elements = 1;   // of these
+  bool grows = true;
+  while (grows) {
+    grows = false;
+    for (int axis = 0; axis < view.rank; ++axis) {
+      if (view.dims[axis] == 1 || view.strides[axis] != elements) continue;
+      elements *= view.dims[axis];
+      run = elements * element;
+      grows = true;
+      break;
+    }
+  }
+  if (run >= kLine) return 0;
+  int64_t runs = 1;
+  int64_t apart = kLine;  // from run to run
+  for (int axis = 0; axis < view.rank; ++axis) {
+    const int64_t stride = view.strides[axis] * element;
+    if (view.dims[axis] == 1 || stride < run || stride == 0) continue;  // inside, or repeated
+    runs *= view.dims[axis];
+    apart = std::min(apart, stride);
+  }
+  return runs > 1 ? runs * (apart - run) : 0;
+}
+
 }  // namespace
+
+int64_t BytesBesideElements(const ProfileOperands& operands) {
+  int64_t most = 0;
+  const OpCall& call = operands.call();
+  for (int i = 0; i < call.InputCount(); ++i) {
+    if (call.HasInput(i) && call.Input(i).data == nullptr) {
+      most = std::max(most, BytesBetween(call.Input(i)));
+    }
+  }
+  for (int i = 0; i < static_cast<int>(call.output_ids.size()); ++i) {
+    most = std::max(most, BytesBetween(call.Output(i)));
+  }
+  return most;
+}
 
 int64_t StridedOps(const ProfileOperands& operands) {
   if (!HasKernelTerms(operands.kernel())) return 0;

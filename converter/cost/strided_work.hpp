@@ -13,4 +13,9 @@ namespace tenon::converter {
 /// by one. Few where rows are long and dense.
 [[nodiscard]] int64_t StridedOps(const ProfileOperands& operands);
 
+/// Returns the bytes that caches move beside those of the elements, where runs of these are shorter
+/// than a cache line and lie apart. Of several such operands the largest counts: parts of one
+/// tensor, as a concat's are, lie in the same lines.
+[[nodiscard]] int64_t BytesBesideElements(const ProfileOperands& operands);
+
 }  // namespace tenon::converter

@@ -197,15 +197,50 @@ TEST_CASE("AnalyticCostModel: operands that a core's own cache holds come at its
   const int64_t constants = 4 * (48 + 8);
   const int64_t others = 4 * (24 + 32);
   unit.cache_bytes_per_second = 2e9;
+  // Half of what is as large as the cache is found there, and none of half as much again.
   unit.cache_bytes_per_thread = others;
-  CHECK(TimeOf(kProduct, "y", unit).compute == constants * 1000 + others * 500);
-  unit.cache_bytes_per_thread = others - 1;
+  CHECK(TimeOf(kProduct, "y", unit).compute == constants * 1000 + others * 750);
+  unit.cache_bytes_per_thread = others * 2 / 3;
   CHECK(TimeOf(kProduct, "y", unit).compute == (constants + others) * 1000);
   // There is room for the network's constants, too, or for some of them.
   unit.cache_bytes_per_thread = constants + others;
   CHECK(TimeOf(kProduct, "y", unit).compute == (constants + others) * 500);
   unit.cache_bytes_per_thread = (constants + others) * 3 / 4;
-  CHECK(TimeOf(kProduct, "y", unit).compute == others * 500 + constants * 750);
+  const double others_near = 1.5 - 2.0 / 3;  // as many as two thirds of the cache
+  CHECK(static_cast<double>(TimeOf(kProduct, "y", unit).compute) ==
+        doctest::Approx(constants * 750 + others * (1000 - 500 * others_near)));
+}
+
+TEST_CASE(
+    "AnalyticCostModel: with places known, lines that elements lie apart in are moved whole") {
+  // Two channels of eight, as parts of a concat's result: sixteen bytes of every sixty-four.
+  const Graph graph = Parsed(R"(graph g
+input %x: f32[1,2,64,64]
+%y = unary(%x) {function=neg} @cpu/cpu.unary.vector
+output %y
+)");
+  const Op& op = ProducerOf(graph, "y");
+  Locations locations = DenseIn(graph);
+  Board board;
+  board.units.push_back(RoundUnit("cpu"));
+  const auto bytes = [&] {
+    return AnalyticCostModel(board, 1, &locations).TimeOf(graph, op, board.units[0]).bytes;
+  };
+  const auto place = [&](TensorId id, std::vector<int32_t> strides) {
+    locations.tensors[static_cast<size_t>(id)].strides = std::move(strides);
+  };
+  constexpr int64_t kPixels = 64 * 64;
+  const int64_t dense = bytes();
+  CHECK(dense == 2 * kPixels * 2 * 4);
+  place(op.outputs[0], {16 * kPixels, 1, 16 * 64, 16});
+  CHECK(bytes() == dense + kPixels * (64 - 8));
+  // Both are parts of one tensor: its lines are moved once.
+  place(op.inputs[0], {16 * kPixels, 1, 16 * 64, 16});
+  CHECK(bytes() == dense + kPixels * (64 - 8));
+  // Runs of a line and more, and an element that is repeated, move nothing else.
+  place(op.inputs[0], {0, 0, 0, 0});
+  place(op.outputs[0], {4 * kPixels, 2 * kPixels, 128, 1});
+  CHECK(bytes() == dense);
 }
 
 TEST_CASE("AnalyticCostModel: arithmetic waits for the last cache as the board says") {
