@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "converter/cost/features_kernels.hpp"
+#include "converter/cost/strided_work.hpp"
 #include "runtime/ops/host/op_host_row.hpp"
 #include "runtime/ops/host/op_table.hpp"
 
@@ -241,7 +242,7 @@ void NetworkBytes::Add(const ProfileOperands& operands) {
 
 double ActivationBytes(const ProfileOperands& operands) {
   const OpCall& call = operands.call();
-  double bytes = 0;
+  auto bytes = static_cast<double>(BytesBesideElements(operands));
   for (int i = 0; i < call.InputCount(); ++i) {
     if (!call.HasInput(i) || call.Input(i).data != nullptr) continue;
     bytes += static_cast<double>(features::BytesOf(call.Input(i)));

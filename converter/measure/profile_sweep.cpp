@@ -331,6 +331,14 @@ void AddGemmNetworks(std::vector<SweepNetwork>& networks) {
     AddLayers(fmt::format("few layers {}", rows), {rows, 64}, widths, 4, networks);
   }
   AddLayers("many layers 1", {1, 64}, widths, 48, networks);
+  // As of transformers: a few rows read weights of many MB.
+  for (const int rows : {49, 128}) {
+    AddLayers(fmt::format("wide layers {}", rows), {rows, 768}, {768, 1536, 3072}, 5, networks);
+  }
+  // As of windows: many rows, which no core's own cache contains.
+  for (const int rows : {784, 1568, 3136}) {
+    AddLayers(fmt::format("long layers {}", rows), {rows, 96}, {96, 192, 288, 384}, 8, networks);
+  }
   // The weights are those of classifiers, up to more than any cache contains.
   for (const int length : {1, 2, 4, 8, 20}) {
     AddLayers(fmt::format("classifiers {}", length), {1, 1024}, {1000, 1001, 1024, 1280, 2048},

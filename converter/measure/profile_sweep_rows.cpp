@@ -237,6 +237,8 @@ void AddLayerNorm(std::vector<SweepNetwork>& networks) {
                                                             {9216, 16},
                                                             {2304, 48},
                                                             {784, 96},
+                                                            {3136, 96},
+                                                            {3136, 384},
                                                             {4, 12288}}) {
     for (const int rms : {0, 1}) {
       const TensorId x = builder.Input(dims);
