@@ -1,11 +1,14 @@
 // Plans run in exactly the memory that they state: every block that the runtime may write, and the
 // plan itself, ends or begins at a page that nobody may touch.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <deque>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "converter/ir/text.hpp"
 #include "tests/support/shared_folder.hpp"
@@ -244,6 +247,32 @@ TEST_CASE("Guard pages: patches of convolutions stay inside, whatever their chan
       shape.outputs = outputs;
       shape.width = 9;
       RunGuarded(PlanOf(PatchedConvText(shape), /*portable=*/false), true);
+    }
+  }
+}
+
+TEST_CASE("Guard pages: convolutions of few outputs, and windows read by rows, stay inside") {
+  for (const int channels : {3, 5, 8}) {
+    for (const int columns : {23, 24, 67}) {
+      CAPTURE(channels);
+      CAPTURE(columns);
+      const std::vector<uint8_t> plan = PlanOf(fmt::format(R"(graph few_outputs
+input %x: f32[2,{0},21,{1}]
+input %sound: f32[1,1,1,{2}]
+const %w: f32[7,{0},5,5] = random(1)
+const %v: f32[8,7,7,3] = random(2)
+const %u: f32[20,1,1,37] = random(3)
+%a = conv(%x, %w) {{pads=[2,2,2,2], activation=relu}}
+%y = conv(%a, %v) {{pads=[3,1,3,1]}}
+%z = conv(%sound, %u) {{strides=[1,11]}}
+output %y
+output %z
+)",
+                                                           channels, columns, 100 + columns),
+                                               /*portable=*/false);
+      RunGuarded(plan, true);
+      const std::string_view names(reinterpret_cast<const char*>(plan.data()), plan.size());
+      CHECK(names.find("cpu.conv.vector_pixels") != std::string_view::npos);
     }
   }
 }
