@@ -186,7 +186,9 @@ static void RunPixelsFrom(const PixelsCall& call, int64_t begin, int64_t count, 
 
 static void RunPixels(const PixelsCall& pixels) {
   const PixelsCall call = pixels;  // what is stored may be anything, `pixels` too
-  alignas(64) float sums[kMostPixelOutputs * kPixelSumStep] = {};
+  // Four pixels at a time are stored of a row, of which the last may have fewer: what is read
+  // behind these is not used.
+  alignas(64) float sums[kMostPixelOutputs * kPixelSumStep + 4] = {};
   const int64_t joined = (call.rows - 1) * call.x_row + call.columns;
   if (PixelVectorsOf(joined) <= call.rows * PixelVectorsOf(call.columns)) {
     return RunPixelsFrom(call, 0, joined, sums);
