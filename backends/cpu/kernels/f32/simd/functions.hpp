@@ -106,7 +106,9 @@ template <int kRows>
 [[gnu::always_inline]] static inline Floats TailByTable(const FunctionTable<kRows>& table,
                                                         Floats m) {
   const Floats shifted = m * table.cells_per_unit + kRounder;
-  const Floats rest = m * table.cells_per_unit - (shifted - kRounder);
+  // The product is not rounded, whatever the compiler fuses: far from zero so much of its argument
+  // is many units in the last place of the function.
+  const Floats rest = _mm512_fmsub_ps(m, Floats{} + table.cells_per_unit, shifted - kRounder);
   const auto cells = reinterpret_cast<__m512i>(shifted);  // the lowest five bits are looked at
   const auto coefficients = [&](int row) {
     const float* of_cells = table.rows[row];
