@@ -24,7 +24,10 @@ if(TENON_SANITIZE)
   target_compile_options(tenon_flags INTERFACE
     -fsanitize=${TENON_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(tenon_flags INTERFACE -fsanitize=${TENON_SANITIZE})
-  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # Checks hide from the compiler what the standard library's own code has set.
+    target_compile_options(tenon_flags INTERFACE -Wno-maybe-uninitialized)
+  elseif(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     # Loops that are marked to become vectors do not where every access is checked.
     target_compile_options(tenon_flags INTERFACE -Wno-pass-failed)
   endif()

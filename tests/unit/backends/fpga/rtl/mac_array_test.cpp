@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "MacArray32.h"
@@ -89,7 +90,8 @@ class ArrayTest {
 
   void Step(int load, bool swap, bool valid) {
     Load(load);
-    model_->load = load < 0 ? 0 : static_cast<uint32_t>(1) << load;
+    using Loads = std::remove_reference_t<decltype(model_->load)>;
+    model_->load = static_cast<Loads>(load < 0 ? 0U : 1U << load);
     model_->swap = swap;
     if (swap) weights_.present = weights_.next;
     const bool depthwise = numbers_.Below(3) == 0;
