@@ -1,6 +1,7 @@
 #include "backends/cpu/caps/kernel_work.hpp"
 
 #include <cstddef>
+#include <cstdint>
 
 #include "backends/cpu/caps/f32_caps.hpp"
 #include "backends/cpu/caps/q8_caps.hpp"
@@ -176,11 +177,26 @@ int64_t ReducingOps(const OpCall& call, bool /*wide_bytes*/) {
   return kOfInput * call.Input(0).Elements() + kOfOutput * call.Output().Elements();
 }
 
+/// Returns the product, or where that is larger, a number of which four can be added up.
+int64_t Times(int64_t a, int64_t b) {
+  constexpr int64_t kMost = INT64_MAX / 4;
+  int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) || product > kMost ? kMost : product;
+}
+
+/// Returns the most positions of a pool's window that lie inside the image along axis `i`: it may
+/// be many times as long.
+int64_t WindowInside(const OpCall& pool, int i) {
+  const int32_t window = pool.AttributesAs<PoolAttributes>().kernel[i];
+  const int32_t image = pool.Input(0).dims[2 + i];
+  return window < image ? window : image;
+}
+
 int64_t AveragePoolOps(const OpCall& call, bool /*wide_bytes*/) {
   constexpr int64_t kOfTap = 1;
   constexpr int64_t kOfSumOfTaps = 12;
-  const auto& pool = call.AttributesAs<PoolAttributes>();
-  return (kOfTap * pool.kernel[0] * pool.kernel[1] + kOfSumOfTaps) * call.Output().Elements();
+  const int64_t taps = WindowInside(call, 0) * WindowInside(call, 1);
+  return Times(kOfTap * taps + kOfSumOfTaps, call.Output().Elements());
 }
 
 /// Rows are gone over three times, or twice without a mean: fitted to the sweep of `tenon profile`
@@ -208,15 +224,16 @@ int64_t PoolOps(const OpCall& call, bool /*wide_bytes*/) {
   constexpr int64_t kOfWindow = 64;
   constexpr int64_t kOfElement = 3;
   constexpr int64_t kChannels = 16;
-  const auto& pool = call.AttributesAs<PoolAttributes>();
   const TensorView& y = call.Output();
+  const int64_t rows = WindowInside(call, 0);
+  const int64_t columns = WindowInside(call, 1);
   if (kIsMaximum && y.dims[1] <= f32::kMostRowMaximaChannels) {
-    const int64_t taps = pool.kernel[0] * pool.strides[1] + pool.kernel[1];
-    return kOfElement * y.Elements() * taps;
+    const int64_t stride = call.AttributesAs<PoolAttributes>().strides[1];
+    return Times(kOfElement * y.Elements(), rows * stride + columns);
   }
   const int64_t windows = int64_t{y.dims[0]} * y.dims[2] * y.dims[3];
-  const int64_t taps = int64_t{pool.kernel[0]} * pool.kernel[1];
-  return windows * (kOfWindow + taps * RoundUp<int64_t>(y.dims[1], kChannels));
+  const int64_t channels = RoundUp<int64_t>(y.dims[1], kChannels);
+  return Times(windows, kOfWindow + Times(rows * columns, channels));
 }
 
 /// The best alone, as of classes, or several, which are kept in order.

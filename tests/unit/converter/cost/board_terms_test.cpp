@@ -188,6 +188,23 @@ output %z
   CHECK(compute("z") == Picoseconds{30} * (2 * 45 + 28 * 18) * 1000);
 }
 
+TEST_CASE(
+    "AnalyticCostModel: of a pool's window that is far larger counts what lies in the image") {
+  for (const std::string kind : {"max_pool", "average_pool"}) {
+    const auto text = [&](int window, int pad) {
+      return fmt::format(
+          "input %x: f32[1,16,4,4]\n"
+          "%y = {0}(%x) {{kernel=[{1},{1}], pads=[{2},{2},{2},{2}]}} @cpu/cpu.{0}.vector\n"
+          "output %y\n",
+          kind, window, pad);
+    };
+    const Picoseconds whole = TimeOf(text(4, 0), "y", RoundUnit("cpu")).compute;
+    CAPTURE(kind);
+    CHECK(whole > 0);
+    CHECK(TimeOf(text(200'000'004, 100'000'000), "y", RoundUnit("cpu")).compute == whole);
+  }
+}
+
 TEST_CASE("AnalyticCostModel: operands that a core's own cache holds come at its rate") {
   Unit unit = RoundUnit("cpu");
   unit.multiply_accumulates_per_second = {{"f32", 1e15}};
