@@ -1,12 +1,15 @@
 #include "converter/driver/predict_time.hpp"
 
 #include <algorithm>
+#include <array>
+#include <unordered_map>
 #include <utility>
 
 #include "converter/cost/instruction_cost_model.hpp"
 #include "converter/driver/fit_ways.hpp"
 #include "converter/driver/widen_workspaces.hpp"
 #include "converter/layout/grow_workspaces.hpp"
+#include "converter/schedule/conditional_ops.hpp"
 #include "converter/schedule/make_schedule.hpp"
 
 namespace tenon::converter {
@@ -16,20 +19,50 @@ namespace {
 /// takes the network for larger than it is.
 void CountConstants(const Graph& graph) { static_cast<void>(graph.ConstantBytes()); }
 
-/// Predicts the time on one unit, where every order takes the sum of the ops' times. `graph` is
-/// that of `compiled`, or has workspaces of another size.
+/// Adds the times of ops up to that of the longest run: of ops that run where a condition is met
+/// and of those that run where it is not, those that take longer count.
+class LongestRun {
+ public:
+  LongestRun(const Board& board, const Compiled& compiled, const std::vector<OpId>& executed) {
+    if (board.architecture == "cortex-m") return;  // firmware runs every op
+    conditions_ = FindConditions(compiled.graph, compiled.locations, executed);
+  }
+
+  void Add(OpId op, Picoseconds time) {
+    const auto condition = conditions_.find(op);
+    if (condition == conditions_.end()) {
+      always_ += time;
+    } else {
+      either_[condition->second.tensor][condition->second.runs_if ? 1 : 0] += time;
+    }
+  }
+  [[nodiscard]] Picoseconds time() const {
+    Picoseconds total = always_;
+    for (const auto& [tensor, times] : either_) total += std::max(times[0], times[1]);
+    return total;
+  }
+
+ private:
+  std::unordered_map<OpId, RunCondition> conditions_;
+  Picoseconds always_ = 0;
+  std::unordered_map<TensorId, std::array<Picoseconds, 2>> either_;
+};
+
+/// Predicts the time on one unit, where every order takes the sum of the times of the ops that run.
+/// `graph` is that of `compiled`, or has workspaces of another size.
 void Predict(const CompileOptions& options, const Unit& unit, const std::vector<OpId>& executed,
              const Graph& graph, Compiled& compiled) {
   const auto model = MakeCostModel(options.board(), options.profile, &compiled.locations);
   CountConstants(graph);
   const double bandwidth = options.board().PortBytesPerSecond(unit);
-  Picoseconds total = TimeAtRate(unit.start_overhead_us(), 1e6);
+  LongestRun run(options.board(), compiled, executed);
   TimeReport& time = compiled.time;
   for (const OpId id : executed) {
     const OpTime op = model->TimeOf(graph, graph.op(id), unit);
-    total += op.Alone(bandwidth);
+    run.Add(id, op.Alone(bandwidth));
     time.measured = time.measured || op.measured;
   }
+  const Picoseconds total = TimeAtRate(unit.start_overhead_us(), 1e6) + run.time();
   time.before = time.after = time.lower_bound = total;
   time.units = {{unit.name, total, total}};
   if (unit.backend == "cpu" || executed.empty()) return;

@@ -212,12 +212,16 @@ flatbuffers::Offset<fb::Op> ProgramWriter::WriteOp(OpId id) {
   const int32_t fallback = op.fallback_kernel.empty()
                                ? -1
                                : static_cast<int32_t>(tables_.kernels.Index(op.fallback_kernel));
+  const auto found = conditions_.find(id);
+  const int32_t condition =
+      found == conditions_.end() ? -1 : index_of_tensor_.at(found->second.tensor);
   return fb::CreateOp(
       builder_, builder_.CreateSharedString(op.name), static_cast<uint16_t>(op.kind),
       static_cast<uint16_t>(tables_.kernels.Index(op.kernel)),
       builder_.CreateVector(Indices(OperandsOf(id))), builder_.CreateVector(Indices(op.outputs)),
       builder_.CreateVector(op.attributes.words()), scratch(workspace_tensor_),
-      arena_.in_place[static_cast<size_t>(id)], fallback, scratch(fallback_tensor_));
+      arena_.in_place[static_cast<size_t>(id)], fallback, scratch(fallback_tensor_), condition,
+      condition >= 0 && found->second.runs_if);
 }
 
 Status ProgramWriter::FindSegments() {
@@ -451,6 +455,9 @@ Result<flatbuffers::Offset<fb::Program>> ProgramWriter::Write() {
   NameSpaces();
   NumberStorages();
   NumberTensors();
+  if (schedule_.workers.empty()) {
+    conditions_ = FindConditions(graph_, locations_, arena_.steps, arena_.outside);
+  }
   Offsets<fb::Op> ops;
   Steps steps;
   for (size_t i = 0; i < arena_.steps.size(); ++i) {

@@ -11,6 +11,7 @@
 
 #include "converter/emit/plan_tables.hpp"
 #include "converter/ir/locations.hpp"
+#include "converter/schedule/conditional_ops.hpp"
 #include "converter/schedule/program_to_emit.hpp"
 #include "plan_generated.h"
 
@@ -119,6 +120,7 @@ class ProgramWriter {
   std::unordered_map<OpId, int32_t> workspace_tensor_;
   std::unordered_map<OpId, uint32_t> fallback_storage_;
   std::unordered_map<OpId, int32_t> fallback_tensor_;
+  std::unordered_map<OpId, RunCondition> conditions_;
   std::unordered_set<OpId> coded_;  ///< ops of segments with code
   std::unordered_map<TensorId, int32_t> index_of_tensor_;
 };

@@ -92,7 +92,7 @@ void AddWarning(const ImportOptions& options, std::string warning) {
 }
 
 std::string WhyBothBranches(const Graph& graph, TensorId condition) {
-  std::string text = "both branches are computed in every run, and its condition chooses";
+  std::string text = "both branches are in the plan, and its condition chooses in every run";
   const TensorId input =
       FirstBehind(graph, condition, [&](TensorId next) { return graph.IsInput(next); });
   if (input == kNone) return text;

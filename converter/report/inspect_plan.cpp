@@ -255,6 +255,11 @@ class Inspector {
       json["inputs"] = Names(op.inputs);
       json["outputs"] = Names(op.outputs);
       if (op.in_place >= 0) json["in_place"] = op.in_place;
+      if (const OpCondition condition = program_.op_condition(i); condition.IsGiven()) {
+        const auto tensor = static_cast<size_t>(condition.tensor);
+        json["condition"] = {{"tensor", program_.tensor(tensor).name},
+                             {"runs_if", condition.runs_if}};
+      }
       if (op.workspace >= 0) {
         json["workspace_bytes"] = BytesOf(program_.tensor(static_cast<size_t>(op.workspace)));
       }

@@ -14,6 +14,9 @@ inline constexpr bool kHasDevices = true;
 inline constexpr bool kHasWorkers = true;
 #endif
 
+/// False where every op runs in every run, whatever condition it has: results are the same.
+inline constexpr bool kHasConditions = kHasWorkers;
+
 /// False with TENON_WITHOUT_WORDS: errors are then a code, the number of their message and its
 /// arguments; `scripts/explain.py` gives the words on a workstation.
 #ifdef TENON_WITHOUT_WORDS

@@ -63,6 +63,7 @@ Status LoadedPlan::BindOp(size_t index, bool fallback, const TensorView* tensors
   op.attributes = info.attributes.data();
   op.workspace = fallback ? info.fallback_workspace : info.workspace;
   op.in_place = info.in_place;
+  op.condition = program_.op_condition(index);
   op.variant = nullptr;
   if (IsRunByCode(op)) return OkStatus();
   if (const Status status = CheckWorkspace(program_, op.workspace); !status.ok()) {

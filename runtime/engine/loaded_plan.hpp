@@ -26,6 +26,7 @@ struct BoundOp {
   const void* attributes = nullptr;
   int32_t workspace = -1;
   int32_t in_place = -1;
+  OpCondition condition;
   uint32_t segment = 0;
   uint16_t backend = 0;      ///< index for LoadedPlan::backend
   bool owns_shared = false;  ///< of the ops with the same `shared`, the one that unloads it

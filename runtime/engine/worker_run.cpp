@@ -355,8 +355,11 @@ const ParallelRunner& WorkerRun::RunnerOf(const BoundOp& op) const {
   return runners_ != nullptr ? runners_[op.backend] : plan_->runner(op.backend);
 }
 
-/// Executes or enqueues one op. With a timer, waits for it too.
+/// Executes or enqueues one op, unless its condition is not met. With a timer, waits for it too.
 Status WorkerRun::Timed(const BoundOp& op, void* state, const TensorView* tensors, uint32_t index) {
+  if (op.condition.IsGiven() && !op.condition.IsMet(tensors[op.condition.tensor].data)) {
+    return OkStatus();
+  }
   KernelCall call;
   call.op = op.Call(tensors);
   if (op.workspace >= 0) {

@@ -41,7 +41,8 @@ void CheckArena(CheckedProgram& check, size_t arena) {
     for (const int32_t input : op.inputs) {
       const uint32_t storage = ArenaStorage(check, input);
       if (storage == kNoStorage || program.storage(storage).index != arena) continue;
-      sound = sound && TakesRows(check, op, program.storage(storage), &next);
+      sound = sound && TakesRows(check, op, program.storage(storage), &next) &&
+              !(kHasConditions && program.op_condition(program.step_op(0, step)).IsGiven());
     }
   }
   if (!sound) {

@@ -89,6 +89,7 @@ bool CheckSegmentIndices(ProgramCheck& check) {
   const size_t before = check.reporter.count();
   for (size_t i = 0; i < check.ops; ++i) CheckFallbackKernel(check, program.op(i), i);
   CheckSegmentLists(check);
+  CheckConditions(check);
   for (size_t i = 0; i < program.stage_count(); ++i) {
     if (program.stage_worker(i) >= check.workers) {
       check.Fail(program.name(), "stage {0} runs on no worker", i);

@@ -56,7 +56,7 @@ bool CountReferences(CheckedProgram& check) {
   for (size_t i = 0; i < check.ops && all <= limit; ++i) {
     const OpInfo op = program.op(i);
     const size_t operands = op.inputs.size() + op.outputs.size() + (kHasDevices ? 2 : 1);
-    all += operands;
+    all += operands + (kHasConditions && program.op_condition(i).IsGiven() ? 1 : 0);
     if (operands > check.most_operands) check.most_operands = operands;
     for (const int32_t input : op.inputs) {
       if (ArenaStorage(check, input) == kNoStorage) ++constants;

@@ -123,6 +123,7 @@ void ForEachAccess(const CheckedProgram& check, bool writes, const Visit& visit)
     const OpInfo info = program.op(i);
     const auto op = static_cast<Number>(i);
     for (const int32_t tensor : writes ? info.outputs : info.inputs) visit_arena(tensor, op);
+    if (kHasConditions && !writes) visit_arena(program.op_condition(i).tensor, op);
     if (!writes) continue;
     visit_arena(info.workspace, op);
     if (kHasDevices) visit_arena(info.fallback_workspace, op);

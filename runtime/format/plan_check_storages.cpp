@@ -197,6 +197,20 @@ bool IsAfter(const ProgramCheck& check, uint32_t op, const uint32_t* written) {
   return true;
 }
 
+/// Whether an op is passed over, the host must know: its condition is not inside a device.
+void CheckCondition(const ProgramCheck& check, Access reader, const Access* writers, size_t count) {
+  if (OpOf(reader) == kPortOp ||
+      check.program.op_condition(OpOf(reader)).tensor != static_cast<int32_t>(TensorOf(reader))) {
+    return;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const uint32_t writer = OpOf(writers[i]);
+    if (writer == kPortOp || check.IsOnCpu(check.program.segment(check.segment[writer]))) continue;
+    check.Fail(NameOf(check, OpOf(reader)), "its condition, tensor {0}, is a device's",
+               TensorOf(reader));
+  }
+}
+
 void CheckStorage(ProgramCheck& check, size_t storage) {
   const size_t begin = check.access_begin[storage];
   const size_t end = check.access_begin[storage + 1];
@@ -216,10 +230,14 @@ void CheckStorage(ProgramCheck& check, size_t storage) {
       check.Fail(NameOf(check, OpOf(check.accesses[i])), "its workspace is used elsewhere too");
     }
   }
+  WritersConditions conditions;
+  for (size_t i = begin; i < readers; ++i) conditions.Add(check, check.accesses[i]);
   const uint64_t bytes = CheckWriters(check, writers, writer_count);
   const bool whole = bytes == check.program.storage(storage).bytes;
   for (size_t i = readers; i < end && !check.reporter.stopped(); ++i) {
     const Access reader = check.accesses[i];
+    conditions.CheckReader(check, reader);
+    CheckCondition(check, reader, writers, writer_count);
     if (whole && IsAfter(check, OpOf(reader), written)) continue;
     if (!IsWritten(check, reader, writers, writer_count)) {
       check.Fail(NameOf(check, OpOf(reader)), "reads tensor {0} before all of it is written",

@@ -118,4 +118,20 @@ bool CheckStages(ProgramCheck& check);
 /// Checks that stages share no bytes except in channels.
 void CheckChannels(ProgramCheck& check);
 
+/// What the ops that write one storage say of when they run, and who may read it then.
+class WritersConditions {
+ public:
+  void Add(const ProgramCheck& check, Access writer);
+  /// Reports a reader that could find what an earlier run has left.
+  void CheckReader(const ProgramCheck& check, Access reader) const;
+
+ private:
+  [[nodiscard]] bool MayRead(const ProgramCheck& check, Access reader) const;
+
+  OpCondition condition_;
+  bool differ_ = false;  ///< two of the writers have two
+};
+/// Checks that conditions are one bool each, of ops of the CPU. Needs sound indices.
+void CheckConditions(const ProgramCheck& check);
+
 }  // namespace tenon::plan_check

@@ -108,7 +108,7 @@ inline constexpr Field kGroupFields[] = {kWords, kText, kU32, Optional(kWords)};
 inline constexpr Field kArenaFields[] = {kU16, kU64, kU32, kU64, kU16, kU8};
 inline constexpr Field kTensorFields[] = {kText, kU8, kU8, kU32, kU64, kWords, kWords};
 inline constexpr Field kOpFields[] = {kText, kU16, kU16, kWords, kWords, Optional(kWords),
-                                      kU32,  kU32, kU32, kU32};
+                                      kU32,  kU32, kU32, kU32,   kU32,   kU8};
 inline constexpr Field kWorkerFields[] = {TablesOf(kStep), kText};
 inline constexpr Field kStepFields[] = {kU32, {FieldKind::kScalarVector, 2, false}};
 inline constexpr Field kSegmentFields[] = {kU16, kWords, kU16, Optional(kWords), Optional(kWords)};

@@ -215,6 +215,11 @@ OpInfo ProgramView::op(size_t index) const {
           kHasDevices ? Scalar<int32_t>(op, Op::VT_FALLBACK_KERNEL, -1) : -1,
           kHasDevices ? Scalar<int32_t>(op, Op::VT_FALLBACK_WORKSPACE, -1) : -1};
 }
+OpCondition ProgramView::op_condition(size_t index) const {
+  using plan::Op;
+  const void* op = Element(table_, Program::VT_OPS, index);
+  return {Scalar<int32_t>(op, Op::VT_CONDITION, -1), Scalar<uint8_t>(op, Op::VT_RUNS_IF) != 0};
+}
 OpOperands ProgramView::op_operands(size_t index) const {
   using plan::Op;
   const void* op = Element(table_, Program::VT_OPS, index);

@@ -87,6 +87,21 @@ struct OpOperands {
   int32_t workspace;
 };
 
+/// An op runs where the one bool of `tensor` is `runs_if`; without a tensor (-1), in every run.
+struct OpCondition {
+  int32_t tensor = -1;
+  bool runs_if = false;
+
+  [[nodiscard]] bool IsGiven() const { return tensor >= 0; }
+  /// `value`: the tensor's byte.
+  [[nodiscard]] bool IsMet(const void* value) const {
+    return (*static_cast<const uint8_t*>(value) != 0) == runs_if;
+  }
+  friend bool operator==(const OpCondition& a, const OpCondition& b) {
+    return a.tensor == b.tensor && a.runs_if == b.runs_if;
+  }
+};
+
 struct OpInfo : OpOperands {
   const char* name;  ///< never null, may be empty
   uint16_t kind;
@@ -212,6 +227,7 @@ class ProgramView {
   [[nodiscard, gnu::pure]] size_t op_count() const;
   [[nodiscard, gnu::pure]] OpInfo op(size_t index) const;
   [[nodiscard, gnu::pure]] OpOperands op_operands(size_t index) const;
+  [[nodiscard, gnu::pure]] OpCondition op_condition(size_t index) const;
   [[nodiscard, gnu::pure]] size_t worker_count() const;
   [[nodiscard, gnu::pure]] const char* worker_name(
       size_t worker) const;  ///< never null, may be empty

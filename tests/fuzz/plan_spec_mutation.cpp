@@ -41,7 +41,7 @@ void ReadProgram(const ProgramView& program, PlanSpec& spec) {
     const OpInfo info = program.op(i);
     spec.ops.push_back({info.name, ToVector(info.inputs), ToVector(info.outputs), info.kind,
                         info.kernel, ToVector(info.attributes), info.workspace, info.in_place,
-                        info.fallback_kernel, info.fallback_workspace});
+                        info.fallback_kernel, info.fallback_workspace, program.op_condition(i)});
   }
   spec.mode = program.mode();
   spec.workers.assign(program.worker_count(), {});
@@ -168,7 +168,7 @@ void ChangeTensor(PlanSpec& spec, std::mt19937& random) {
 void ChangeOp(PlanSpec& spec, std::mt19937& random) {
   OpSpec& op = Pick(spec.ops, random);
   const auto any_tensor = [&] { return static_cast<int32_t>(random() % spec.tensors.size()); };
-  switch (random() % 10) {
+  switch (random() % 11) {
     case 0:
     case 1:
       ChangeOne(op.attributes, random);
@@ -178,6 +178,9 @@ void ChangeOp(PlanSpec& spec, std::mt19937& random) {
       break;
     case 9:
       op.fallback_workspace = random() % 2 == 0 ? -1 : any_tensor();
+      break;
+    case 10:
+      op.condition = {random() % 2 == 0 ? op.condition.tensor : any_tensor(), random() % 2 == 0};
       break;
     case 2:
       if (!op.inputs.empty()) Pick(op.inputs, random) = any_tensor();

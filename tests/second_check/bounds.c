@@ -142,8 +142,9 @@ static bool check_op(struct program* program, uint32_t index) {
     }
   }
   if (!is_bytes_in_arena(program, op->workspace) ||
-      !is_bytes_in_arena(program, op->fallback_workspace)) {
-    return refuse(program, SECOND_BOUNDS, "workspace of op is not of bytes in an arena", index);
+      !is_bytes_in_arena(program, op->fallback_workspace) ||
+      (op->condition != -1 && !is_in_arena(program, (uint32_t)op->condition))) {
+    return refuse(program, SECOND_BOUNDS, "workspace or condition of op is in no arena", index);
   }
   const bool is_in_place = op->in_place >= 0 && (uint32_t)op->in_place < op->inputs.count &&
                            flat_word(program->flat, op->inputs, (uint32_t)op->in_place) != NOTHING;

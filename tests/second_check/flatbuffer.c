@@ -33,7 +33,7 @@ static const struct field fields[] = {
     MAYBE_OF(GROUP),
     /* ARENA */ U16, U64, U32, U64, U16, U8,
     /* TENSOR */ NOTE, U8, U8, U32, U64, LIST, LIST,
-    /* OP */ NOTE, U16, U16, LIST, LIST, MAYBE_LIST, U32, U32, U32, U32,
+    /* OP */ NOTE, U16, U16, LIST, LIST, MAYBE_LIST, U32, U32, U32, U32, U32, U8,
     /* WORKER */ OF(STEP), NOTE,
     /* STEP */ U32, {WORDS, 2, false},
     /* SEGMENT */ U16, LIST, U16, MAYBE_LIST, MAYBE_LIST, MAYBE_OF(CODE),
@@ -42,7 +42,7 @@ static const struct field fields[] = {
     /* CHANNEL */ U16, U16, LIST, U16, U16,
     /* STAGE */ U16,
     /* PORT */ NAME, U32, U32, U32};
-static const uint32_t field_counts[TABLES] = {12, 1, 6, 2, 14, 6, 7, 10, 2, 2, 6, 8, 4, 5, 1, 4};
+static const uint32_t field_counts[TABLES] = {12, 1, 6, 2, 14, 6, 7, 12, 2, 2, 6, 8, 4, 5, 1, 4};
 // clang-format on
 
 static struct field field_of(enum table table, uint32_t index) {

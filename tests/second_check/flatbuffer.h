@@ -39,8 +39,7 @@ struct list {
 uint64_t flat_number(const struct flat* flat, uint32_t position, uint32_t bytes);
 
 /* True if the table that the offset at `position` leads to, with the first `most` of its fields,
- * lies inside the file with all that it refers to: `deep` tables, one leading to the next, at most.
- */
+ * lies inside the file with all that it refers to, through `deep` tables in a row at most. */
 bool flat_verify(struct flat* flat, uint32_t position, enum table table, uint32_t most,
                  uint32_t deep);
 

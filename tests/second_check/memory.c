@@ -256,6 +256,7 @@ static void add_uses(struct memory* memory) {
       const uint32_t input = flat_word(flat, op->inputs, k);
       if (input != NOTHING) add_use(memory, input, i, false, OPERAND);
     }
+    if (op->condition >= 0) add_use(memory, (uint32_t)op->condition, i, false, OPERAND);
     for (uint32_t k = 0; k < op->outputs.count; ++k) {
       add_use(memory, flat_word(flat, op->outputs, k), i, true, OPERAND);
     }

@@ -101,6 +101,7 @@ static void read_ops(struct program* program) {
     op->in_place = (int32_t)flat_value(flat, table, 7, 4, UINT32_MAX);
     op->fallback_kernel = (int32_t)flat_value(flat, table, 8, 4, UINT32_MAX);
     op->fallback_workspace = (int32_t)flat_value(flat, table, 9, 4, UINT32_MAX);
+    op->condition = (int32_t)flat_value(flat, table, 10, 4, UINT32_MAX);
     op->worker = op->step = op->segment = op->group = NOTHING;
   }
 }

@@ -33,7 +33,7 @@ struct tensor {
 
 struct op {
   struct list inputs, outputs;
-  int32_t workspace, in_place, fallback_kernel, fallback_workspace;
+  int32_t workspace, in_place, fallback_kernel, fallback_workspace, condition;
   uint32_t kernel;
   uint32_t worker, step, segment, group;
 };

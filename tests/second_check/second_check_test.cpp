@@ -41,6 +41,9 @@ constexpr std::string_view kOutsideItsClasses[] = {"check sum is wrong",
                                                    "does not hand it over",
                                                    "hands tensor",
                                                    "two devices",
+                                                   "its condition",
+                                                   "condition of what writes it",
+                                                   "has a condition",
                                                    "its code",
                                                    "has code",
                                                    "base register",
@@ -130,9 +133,9 @@ PlanSpec SharedWorkspace() {
 
 std::vector<PlanSpec> Originals() {
   std::vector<PlanSpec> specs = {
-      Chain(),           ForkAndJoin(),    Columns(),       InPlace(),    WithConstant(),
-      WithDevice(),      WithFallback(),   Pipeline(),      Together(),   Stateful(),
-      SharedWorkspace(), HelpedPipeline(), HelperHandsOn(), Following(16)};
+      Chain(),           ForkAndJoin(),    Columns(),       InPlace(),     WithConstant(),
+      WithDevice(),      WithFallback(),   Pipeline(),      Together(),    Stateful(),
+      SharedWorkspace(), HelpedPipeline(), HelperHandsOn(), Following(16), Branch()};
   for (const char* text : {kConvNet, kMatMulNet, kMovingNet, kQuantizedNet, kStateNet}) {
     specs.push_back(Convert(text));
   }

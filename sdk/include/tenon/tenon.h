@@ -412,7 +412,8 @@ TENON_API TENON_NODISCARD tenon_status tenon_session_run_rows(tenon_session* ses
 TENON_API TENON_NODISCARD tenon_status tenon_session_reset(tenon_session* session,
                                                            tenon_error* error);
 
-/* Calls `record` after every op of tenon_session_run_traced with its duration, in whatever unit
+/* Calls `record` after every op that tenon_session_run_traced runs (not those of a branch that this
+ * run does not take: Op.condition in plan.fbs) with its duration, in whatever unit
  * `clock_nanoseconds` counts: firmware may give a cycle counter. The clock must not go back. */
 typedef struct tenon_trace {
   void (*record)(void* context, size_t op, uint64_t nanoseconds);

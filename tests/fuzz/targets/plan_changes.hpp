@@ -128,6 +128,7 @@ class Graft {
     for (int32_t& output : op.outputs) output = Tensor(output);
     op.workspace = Tensor(op.workspace);
     op.fallback_workspace = Tensor(op.fallback_workspace);
+    op.condition.tensor = Tensor(op.condition.tensor);
     if (op.kernel < other.kernels.size()) op.kernel = KernelNumber(into_, other.kernels[op.kernel]);
     into_.ops.push_back(std::move(op));
   }

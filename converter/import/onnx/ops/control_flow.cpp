@@ -31,7 +31,7 @@ Status CheckBranch(const Lowering& node, const Ids& outputs) {
   return InputError("its branch has {} outputs instead of {}", outputs.size(), node.OutputCount());
 }
 
-/// Computes both branches, of whose outputs the condition chooses when it is known: nothing else
+/// Takes both branches, of whose outputs the condition chooses when it is known: nothing else
 /// makes a difference, since ops have no effect but their outputs and, of indices, errors.
 Status ChooseWhenRun(Lowering& node, TensorId condition, const onnx::GraphProto& then_branch,
                      const onnx::GraphProto& else_branch) {
@@ -72,7 +72,7 @@ Status LowerIf(Lowering& node) {
   if (!taken.ok()) {
     Status chosen = ChooseWhenRun(node, condition, *then_branch, *else_branch);
     if (chosen.ok() || chosen.error().kind == ErrorKind::kDoesNotFit) return chosen;
-    return InputError("{}; or both branches are computed, but {}", taken.error().message,
+    return InputError("{}; or both branches are in the plan, but {}", taken.error().message,
                       chosen.error().message);
   }
   TENON_ASSIGN_OR_RETURN(const Ids outputs, *taken != 0 ? node.Inline(*then_branch, {}, "then")
@@ -237,7 +237,7 @@ constexpr LoweringRow kRows[] = {
     {"If",
      LowerIf,
      {},
-     "condition known at conversion (--freeze), or branches of the same shapes, both computed"},
+     "condition known at conversion (--freeze), or branches of the same shapes, both in the plan"},
     {"Loop", LowerLoop, {}, "number of iterations known at conversion, at most 4096"},
     {"Scan", LowerScan, {}, "since opset 9; at most 4096 iterations"},
 };

@@ -49,7 +49,7 @@ struct Branches {
   int32_t else_graph;
 };
 
-/// Computes both branches, of whose outputs the condition chooses when it is known: nothing else
+/// Takes both branches, of whose outputs the condition chooses when it is known: nothing else
 /// makes a difference, since there are no variables in them, but errors of indices.
 Status ChooseWhenRun(Node& node, TensorId condition, const Branches& branches, const Ids& inputs) {
   if (node.DTypeOf(condition) != DType::kBool || node.ShapeOf(condition).Elements() != 1) {
@@ -92,7 +92,7 @@ Status LowerIf(Node& node) {
   if (!taken.ok()) {
     Status chosen = ChooseWhenRun(node, condition, branches, inputs);
     if (chosen.ok() || chosen.error().kind == ErrorKind::kDoesNotFit) return chosen;
-    return InputError("{}; or both branches are computed, but {}", taken.error().message,
+    return InputError("{}; or both branches are in the plan, but {}", taken.error().message,
                       chosen.error().message);
   }
   TENON_ASSIGN_OR_RETURN(const Ids outputs,

@@ -72,7 +72,7 @@ constexpr LoweringRow kRows[] = {
     {Op::GREATER_EQUAL, LowerBinary, kInFloats},
     {Op::HARD_SWISH, LowerUnary, kExact, LowerQuantizedFunction},
     {Op::IF, LowerIf, kExact, LowerIf,
-     "its condition known at conversion, or branches of the same shapes, both computed; no "
+     "its condition known at conversion, or branches of the same shapes, both in the plan; no "
      "variables inside"},
     {Op::IMAG, LowerComplex, kInFloats},
     {Op::L2_NORMALIZATION, LowerL2Normalization, kInFloats},

@@ -316,3 +316,25 @@ TEST_CASE("CheckPlan: a fall-back workspace is not what its op writes too") {
   spec.ops[2].workspace = static_cast<int32_t>(bytes);
   CHECK(Says(spec, "shares bytes of the fall-back workspace in storage 5"));
 }
+
+TEST_CASE("CheckPlan: a device's op has no condition, and none of the CPU's comes from a device") {
+  PlanSpec spec = WithDevice();
+  const uint32_t given = spec.AddTensor(spec.AddStorage(512, 1), {1}, 0, {}, DType::kBool);
+  spec.AddInput(given);
+  spec.ops[1].condition = {static_cast<int32_t>(given), true};
+  CHECK(Says(spec, "op 1 has a condition, but is not the CPU's"));
+  spec.ops[1].condition = {};
+  CHECK(Check(spec) == "");
+  // The last op of the CPU's runs where the device says so, and a select takes what it makes.
+  const auto made =
+      static_cast<int32_t>(spec.AddTensor(spec.AddStorage(576, 1), {1}, 0, {}, DType::kBool));
+  spec.ops[2].outputs.push_back(made);
+  spec.segments[1].writes.push_back(static_cast<uint32_t>(made));
+  const uint32_t chosen = spec.AddBuffer(640, 16);
+  spec.AddOp({static_cast<uint32_t>(made), 4, 0}, {chosen}, 0, {}, 2);
+  spec.ops[4].kind = static_cast<uint16_t>(OpKind::kSelect);
+  spec.outputs[0].tensor = chosen;
+  CHECK(Check(spec) == "");
+  spec.ops[3].condition = {made, true};
+  CHECK(Says(spec, "its condition, tensor 6, is a device's"));
+}

@@ -40,6 +40,13 @@ TEST_CASE("Firmware: several workers are refused, and so none") {
   CHECK(Says(spec, kRefusal));
 }
 
+TEST_CASE("Firmware: every op runs, so that conditions are not looked at") {
+  PlanSpec spec = Branch();
+  CHECK(Check(spec) == "");
+  spec.ops[0].condition = {1000, true};
+  CHECK(Check(spec) == "");
+}
+
 TEST_CASE("Firmware: arenas with several slots are refused") {
   PlanSpec spec = Chain();
   spec.arenas[0].slots = 2;

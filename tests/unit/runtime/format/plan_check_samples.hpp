@@ -51,6 +51,32 @@ inline PlanSpec Columns() {
   return spec;
 }
 
+/// Tensors of Branch().
+namespace branch {
+inline constexpr int32_t kX = 0, kCondition = 1, kOther = 2, kA = 3, kB = 4;
+}
+
+/// a = f(x) and b = f(a) where the condition is met; y = select(condition, b, x).
+inline PlanSpec Branch() {
+  PlanSpec spec;
+  const uint32_t x = spec.AddBuffer(0, 16);
+  const uint32_t condition = spec.AddTensor(spec.AddStorage(64, 1), {1}, 0, {}, DType::kBool);
+  const uint32_t other = spec.AddTensor(spec.AddStorage(128, 1), {1}, 0, {}, DType::kBool);
+  const uint32_t a = spec.AddBuffer(192, 16);
+  const uint32_t b = spec.AddBuffer(256, 16);
+  const uint32_t y = spec.AddBuffer(320, 16);
+  spec.AddOp({x}, {a});
+  spec.AddOp({a}, {b});
+  spec.AddOp({condition, b, x}, {y});
+  spec.ops[0].condition = spec.ops[1].condition = {branch::kCondition, true};
+  spec.ops[2].kind = static_cast<uint16_t>(OpKind::kSelect);
+  spec.AddInput(x);
+  spec.AddInput(condition);
+  spec.AddInput(other);
+  spec.AddOutput(y);
+  return spec;
+}
+
 /// in -> a, and a's memory is taken over by b in place.
 inline PlanSpec InPlace() {
   PlanSpec spec;

@@ -49,6 +49,7 @@ struct OpSpec {
   int32_t in_place = -1;
   int32_t fallback_kernel = -1;
   int32_t fallback_workspace = -1;
+  OpCondition condition = {};
 };
 
 struct StepSpec {
@@ -215,7 +216,8 @@ inline flatbuffers::Offset<plan::Program> PlanSpec::WriteProgram(
   for (const auto& o : ops) {
     op_list.push_back(plan::CreateOpDirect(builder, o.name.c_str(), o.kind, o.kernel, &o.inputs,
                                            &o.outputs, &o.attributes, o.workspace, o.in_place,
-                                           o.fallback_kernel, o.fallback_workspace));
+                                           o.fallback_kernel, o.fallback_workspace,
+                                           o.condition.tensor, o.condition.runs_if));
   }
   std::vector<flatbuffers::Offset<plan::Worker>> worker_list;
   for (const auto& steps : workers) {

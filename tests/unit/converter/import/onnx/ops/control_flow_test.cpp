@@ -148,18 +148,18 @@ ModelBuilder ComputedIf(const char* in_else = "x") {
   return model;
 }
 
-TEST_CASE("If: of a condition that is computed both branches are, and it chooses") {
+TEST_CASE("If: of a condition that is computed the plan has both branches, and it chooses") {
   CheckClose(Run(ComputedIf(), {{0, 1}, {0}}), {1, std::exp(1.0F)});
   CheckClose(Run(ComputedIf(), {{0, 1}, {2}}), {0, -1});
 }
 
-TEST_CASE("If: a warning says that both branches are computed, and what input decides") {
+TEST_CASE("If: a warning says that both branches are in the plan, and what input decides") {
   std::vector<std::string> said;
   ImportOptions options;
   options.warnings = &said;
   REQUIRE(ComputedIf().Import(options).ok());
   REQUIRE(said.size() == 1);
-  CHECK(said[0].find("(If): both branches are computed") != std::string::npos);
+  CHECK(said[0].find("(If): both branches are in the plan") != std::string::npos);
   CHECK(said[0].find("--freeze flag=FILE.npy") != std::string::npos);
 }
 
@@ -204,7 +204,7 @@ TEST_CASE("If: an index out of range in the branch that is not taken does no har
 TEST_CASE("If: branches of other shapes are refused where the condition is computed") {
   const std::string text = ComputedIf("other").Text();
   CHECK(Contains(text, "--freeze flag=FILE.npy"));
-  CHECK(Contains(text, "or both branches are computed, but its branches give [2] and [3]"));
+  CHECK(Contains(text, "or both branches are in the plan, but its branches give [2] and [3]"));
 }
 
 TEST_CASE(

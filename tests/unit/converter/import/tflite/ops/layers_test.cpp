@@ -182,21 +182,21 @@ struct ComputedBranch : TfliteBuilder {
   }
 };
 
-TEST_CASE("TFLite IF: of a condition that is computed both branches are, and it chooses") {
+TEST_CASE("TFLite IF: of a condition that is computed the plan has both branches, and it chooses") {
   ComputedBranch model(true);
   CHECK(RunStep(model, {{"x", {3.0F, -4.0F}}}).at("y") == std::vector<float>{6, -8});
   ComputedBranch again(true);
   CHECK(RunStep(again, {{"x", {-3.0F, -4.0F}}}).at("y") == std::vector<float>{9, 16});
 }
 
-TEST_CASE("TFLite IF: a warning says that both branches are computed, and what input decides") {
+TEST_CASE("TFLite IF: a warning says that both branches are in the plan, and what input decides") {
   ComputedBranch model(true);
   std::vector<std::string> said;
   ImportOptions options;
   options.warnings = &said;
   REQUIRE(ImportBytes(model.File(), options).ok());
   REQUIRE(said.size() == 1);
-  CHECK(said[0].find("(IF): both branches are computed") != std::string::npos);
+  CHECK(said[0].find("(IF): both branches are in the plan") != std::string::npos);
   CHECK(said[0].find("--freeze x=FILE.npy") != std::string::npos);
 }
 

@@ -1,0 +1,126 @@
+#include "converter/schedule/conditional_ops.hpp"
+
+#include <optional>
+#include <unordered_set>
+
+#include "runtime/ops/attributes.hpp"
+
+namespace tenon::converter {
+namespace {
+
+using In = SelectInput;
+
+/// What the readers of one storage have in common; nothing once two differ.
+class CommonCondition {
+ public:
+  void Add(const std::optional<RunCondition>& condition) {
+    if (!condition || (common_ && *common_ != *condition)) differ_ = true;
+    common_ = condition;
+  }
+  [[nodiscard]] std::optional<RunCondition> Get() const { return differ_ ? std::nullopt : common_; }
+
+ private:
+  std::optional<RunCondition> common_;
+  bool differ_ = false;
+};
+
+/// Goes through the steps from the last to the first: who reads an op's results is known then.
+class ConditionSearch {
+ public:
+  ConditionSearch(const Graph& graph, const Locations& locations, const std::vector<OpId>& steps,
+                  const OutsideInputs& outside)
+      : graph_(graph), locations_(locations), steps_(steps) {
+    for (const OutsideInput& input : outside) {
+      if (input.rows > 0) rows_.insert(input.tensor);
+    }
+    for (size_t i = 0; i < steps.size(); ++i) {
+      for (const TensorId output : graph.op(steps[i]).outputs) made_at_[RootOf(output)] = i;
+    }
+    LeavePartsThatAreReadEarly();
+    for (const auto* ports : {&graph.inputs(), &graph.outputs()}) {
+      for (const Graph::Port& port : *ports) readers_[RootOf(port.tensor)].Add(std::nullopt);
+    }
+  }
+
+  std::unordered_map<OpId, RunCondition> Run() {
+    std::unordered_map<OpId, RunCondition> found;
+    for (size_t i = steps_.size(); i-- > 0;) {
+      const Op& op = graph_.op(steps_[i]);
+      const std::optional<RunCondition> condition = ConditionOf(op, i);
+      if (condition) {
+        found[steps_[i]] = *condition;
+        readers_[RootOf(condition->tensor)].Add(std::nullopt);
+      }
+      for (size_t k = 0; k < op.inputs.size(); ++k) {
+        if (op.inputs[k] == kNone) continue;
+        const std::optional<RunCondition> chosen = condition ? condition : ChosenBy(op, k);
+        readers_[RootOf(op.inputs[k])].Add(chosen);
+      }
+    }
+    return found;
+  }
+
+ private:
+  [[nodiscard]] TensorId RootOf(TensorId id) const { return locations_.at(id).root; }
+
+  /// Of a storage that is read before its last part is there, not all readers are known when the
+  /// search comes to that part: its ops always run.
+  void LeavePartsThatAreReadEarly() {
+    for (size_t i = 0; i < steps_.size(); ++i) {
+      for (const TensorId input : graph_.op(steps_[i]).inputs) {
+        if (input == kNone) continue;
+        const auto made = made_at_.find(RootOf(input));
+        if (made != made_at_.end() && made->second > i) readers_[made->first].Add(std::nullopt);
+      }
+    }
+  }
+
+  /// What the readers of all results of the op at `step` have in common.
+  [[nodiscard]] std::optional<RunCondition> ConditionOf(const Op& op, size_t step) const {
+    CommonCondition common;
+    for (const TensorId output : op.outputs) {
+      const auto readers = readers_.find(RootOf(output));
+      if (readers != readers_.end()) common.Add(readers->second.Get());
+    }
+    const std::optional<RunCondition> condition = common.Get();
+    if (!condition || op.backend != "cpu" || !IsKnownBefore(*condition, step)) return std::nullopt;
+    for (const TensorId input : op.inputs) {
+      if (input != kNone && rows_.contains(RootOf(input))) return std::nullopt;
+    }
+    return condition;
+  }
+
+  [[nodiscard]] bool IsKnownBefore(const RunCondition& condition, size_t step) const {
+    const auto made = made_at_.find(RootOf(condition.tensor));
+    if (made == made_at_.end()) return true;  // an input
+    return made->second < step && graph_.op(steps_[made->second]).backend == "cpu";
+  }
+
+  /// If the op is a select by one bool that is computed: when it reads input `index`.
+  [[nodiscard]] std::optional<RunCondition> ChosenBy(const Op& op, size_t index) const {
+    if (op.kind != OpKind::kSelect || index == In::kCondition) return std::nullopt;
+    const TensorId condition = op.inputs[In::kCondition];
+    const bool is_one = graph_.tensor(condition).shape.Elements() == 1 &&
+                        !graph_.tensor(RootOf(condition)).IsConstant();
+    if (!is_one || op.inputs[In::kX] == op.inputs[In::kY]) return std::nullopt;
+    return RunCondition{condition, index == In::kX};
+  }
+
+  const Graph& graph_;
+  const Locations& locations_;
+  const std::vector<OpId>& steps_;
+  std::unordered_set<TensorId> rows_;                      ///< roots of inputs that come by rows
+  std::unordered_map<TensorId, size_t> made_at_;           ///< by root: its last writer
+  std::unordered_map<TensorId, CommonCondition> readers_;  ///< by root
+};
+
+}  // namespace
+
+std::unordered_map<OpId, RunCondition> FindConditions(const Graph& graph,
+                                                      const Locations& locations,
+                                                      const std::vector<OpId>& steps,
+                                                      const OutsideInputs& outside) {
+  return ConditionSearch(graph, locations, steps, outside).Run();
+}
+
+}  // namespace tenon::converter

@@ -1,0 +1,30 @@
+// Finds ops whose work is of no use in runs that go another way: what a select by one bool does not
+// choose need not be computed. Models say so by `If`, whose branches both become ops.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "converter/ir/graph.hpp"
+#include "converter/ir/locations.hpp"
+#include "converter/ir/outside_inputs.hpp"
+
+namespace tenon::converter {
+
+/// An op has to run only where the one bool of `tensor` is `runs_if`.
+struct RunCondition {
+  TensorId tensor = kNone;
+  bool runs_if = false;
+
+  friend bool operator==(const RunCondition&, const RunCondition&) = default;
+};
+
+/// Returns the conditions of those of `steps`, which one worker runs in this order, that have one:
+/// ops of the CPU of whose results nothing is read but by others of the same condition, and by the
+/// selects that this condition decides. It is known before they run. Ops that copy rows of an input
+/// of `outside` always run. O(operands).
+[[nodiscard]] std::unordered_map<OpId, RunCondition> FindConditions(
+    const Graph& graph, const Locations& locations, const std::vector<OpId>& steps,
+    const OutsideInputs& outside = {});
+
+}  // namespace tenon::converter
