@@ -24,7 +24,9 @@ class CommonCondition {
   bool differ_ = false;
 };
 
-/// Goes through the steps from the last to the first: who reads an op's results is known then.
+/// Goes through the steps from the last to the first: who reads an op's results is known then. Only
+/// of a storage that is read before its last part is there, some readers are not: they are believed
+/// to have the condition of the others, and where they do not, the search begins anew without it.
 class ConditionSearch {
  public:
   ConditionSearch(const Graph& graph, const Locations& locations, const std::vector<OpId>& steps,
@@ -36,19 +38,32 @@ class ConditionSearch {
     for (size_t i = 0; i < steps.size(); ++i) {
       for (const TensorId output : graph.op(steps[i]).outputs) made_at_[RootOf(output)] = i;
     }
-    LeavePartsThatAreReadEarly();
     for (const auto* ports : {&graph.inputs(), &graph.outputs()}) {
-      for (const Graph::Port& port : *ports) readers_[RootOf(port.tensor)].Add(std::nullopt);
+      for (const Graph::Port& port : *ports) always_read_.insert(RootOf(port.tensor));
     }
   }
 
   std::unordered_map<OpId, RunCondition> Run() {
-    std::unordered_map<OpId, RunCondition> found;
+    constexpr int kMostSearches = 16;
+    for (int search = 0; search < kMostSearches; ++search) {
+      Search();
+      if (!LeaveWhatDiffers()) return found_;
+    }
+    return {};
+  }
+
+ private:
+  [[nodiscard]] TensorId RootOf(TensorId id) const { return locations_.at(id).root; }
+
+  void Search() {
+    found_.clear();
+    readers_.clear();
+    for (const TensorId root : always_read_) readers_[root].Add(std::nullopt);
     for (size_t i = steps_.size(); i-- > 0;) {
       const Op& op = graph_.op(steps_[i]);
       const std::optional<RunCondition> condition = ConditionOf(op, i);
       if (condition) {
-        found[steps_[i]] = *condition;
+        found_[steps_[i]] = *condition;
         readers_[RootOf(condition->tensor)].Add(std::nullopt);
       }
       for (size_t k = 0; k < op.inputs.size(); ++k) {
@@ -57,22 +72,21 @@ class ConditionSearch {
         readers_[RootOf(op.inputs[k])].Add(chosen);
       }
     }
-    return found;
   }
 
- private:
-  [[nodiscard]] TensorId RootOf(TensorId id) const { return locations_.at(id).root; }
-
-  /// Of a storage that is read before its last part is there, not all readers are known when the
-  /// search comes to that part: its ops always run.
-  void LeavePartsThatAreReadEarly() {
-    for (size_t i = 0; i < steps_.size(); ++i) {
-      for (const TensorId input : graph_.op(steps_[i]).inputs) {
-        if (input == kNone) continue;
-        const auto made = made_at_.find(RootOf(input));
-        if (made != made_at_.end() && made->second > i) readers_[made->first].Add(std::nullopt);
+  /// Has storages read always of which, now that all are known, the readers differ. False if there
+  /// are none.
+  bool LeaveWhatDiffers() {
+    bool differ = false;
+    for (const auto& [id, condition] : found_) {
+      for (const TensorId output : graph_.op(id).outputs) {
+        const auto readers = readers_.find(RootOf(output));
+        if (readers == readers_.end() || readers->second.Get() == condition) continue;
+        differ = true;
+        always_read_.insert(readers->first);
       }
     }
+    return differ;
   }
 
   /// What the readers of all results of the op at `step` have in common.
@@ -110,8 +124,10 @@ class ConditionSearch {
   const Locations& locations_;
   const std::vector<OpId>& steps_;
   std::unordered_set<TensorId> rows_;                      ///< roots of inputs that come by rows
+  std::unordered_set<TensorId> always_read_;               ///< roots
   std::unordered_map<TensorId, size_t> made_at_;           ///< by root: its last writer
   std::unordered_map<TensorId, CommonCondition> readers_;  ///< by root
+  std::unordered_map<OpId, RunCondition> found_;
 };
 
 }  // namespace

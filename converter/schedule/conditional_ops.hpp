@@ -22,7 +22,7 @@ struct RunCondition {
 /// Returns the conditions of those of `steps`, which one worker runs in this order, that have one:
 /// ops of the CPU of whose results nothing is read but by others of the same condition, and by the
 /// selects that this condition decides. It is known before they run. Ops that copy rows of an input
-/// of `outside` always run. O(operands).
+/// of `outside` always run. O(operands), some times over where parts of a storage are read early.
 [[nodiscard]] std::unordered_map<OpId, RunCondition> FindConditions(
     const Graph& graph, const Locations& locations, const std::vector<OpId>& steps,
     const OutsideInputs& outside = {});

@@ -11,7 +11,6 @@
 #include "sdk/tools/backend_files.hpp"
 #include "sdk/tools/files.hpp"
 #include "sdk/tools/plan_runner.hpp"
-#include "sdk/tools/random_input.hpp"
 #include "sdk/tools/tool.hpp"
 #include "sdk/tools/trace_recorder.hpp"
 
@@ -31,12 +30,22 @@ namespace {
 /// Runs that a trace shows: enough to see what repeats, few enough for a viewer.
 constexpr int kTracedRuns = 10;
 
+void BindInputs(std::vector<NpyArray>& inputs, Session& session) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (const auto error = session.BindInput(i, inputs[i].bytes.data(), inputs[i].bytes.size())) {
+      FailWith(*error, "bench");
+    }
+  }
+}
+
 /// Runs of their own, so that nothing that is measured carries the cost of recording.
 void WriteTrace(const Plan& plan, const BenchOptions& options) {
   if (options.trace.empty()) return;
   TraceRecorder recorder(plan);
   if (options.mode == "sequential") {
     Session session = OpenSession(plan, options.device_timeout);
+    std::vector<NpyArray> inputs = ReadInputs(plan, options.inputs, Missing::kRandom);
+    BindInputs(inputs, session);
     const tenon_trace trace = recorder.hooks();
     for (int i = 0; i < std::min(options.iterations, kTracedRuns); ++i) {
       if (const auto error = session.RunTraced(trace)) FailWith(*error, "bench");
@@ -51,20 +60,15 @@ void WriteTrace(const Plan& plan, const BenchOptions& options) {
 
 Measurement Measure(const Plan& plan, const BenchOptions& options) {
   Session session = OpenSession(plan, options.device_timeout);
-  std::vector<std::vector<std::byte>> inputs;
+  std::vector<NpyArray> inputs = ReadInputs(plan, options.inputs, Missing::kRandom);
   Measurement result;
   for (size_t i = 0; i < plan.ArenaCount(); ++i) {
     result.memory[plan.Arena(i).space] += plan.Arena(i).bytes;
   }
   size_t beside = plan.StateBytes() + plan.PackedBytes() + tenon_session_state_size(plan.handle()) +
                   session.PackedBytes();
-  for (size_t i = 0; i < plan.InputCount(); ++i) {
-    inputs.push_back(RandomInput(plan.Input(i)));
-    beside += inputs[i].size();
-    if (const auto error = session.BindInput(i, inputs[i].data(), inputs[i].size())) {
-      FailWith(*error, "bench");
-    }
-  }
+  for (const NpyArray& input : inputs) beside += input.bytes.size();
+  BindInputs(inputs, session);
   result.memory[HeapSpace(plan)] += beside;
 
   const auto run = [&] {
@@ -87,6 +91,8 @@ Measurement MeasureMode(const Plan& plan, const BenchOptions& options) {
   Measurement result = MeasureStream(plan, options);
   Session session = OpenSession(
       plan, options.device_timeout);  // not counted: it is there for the ops' times alone
+  std::vector<NpyArray> inputs = ReadInputs(plan, options.inputs, Missing::kRandom);
+  BindInputs(inputs, session);
   TraceOps(plan, session, options, result);
   return result;
 }
@@ -249,6 +255,12 @@ void AddBench(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("bench", "Measures latency, throughput and memory on this machine.");
   command->add_option("PLAN", options->plan, "Plan file (.tenon)")->required();
+  command
+      ->add_option(
+          "--input", options->inputs,
+          "NAME=FILE.npy, or FILE.npy for an only input; others hold random numbers, which "
+          "decide for some models what a run computes")
+      ->allow_extra_args(false);
   command->add_option("--iterations", options->iterations, "Timed runs")
       ->capture_default_str()
       ->check(AtLeast(1));

@@ -17,6 +17,7 @@ class TraceRecorder;
 
 struct BenchOptions {
   std::string plan;
+  std::vector<std::string> inputs;  ///< NAME=FILE.npy; the others hold random numbers
   std::vector<std::string> modes = {"sequential"};
   std::string mode = "sequential";  ///< the one of them that is being measured
   int iterations = 100;

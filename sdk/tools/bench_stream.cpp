@@ -7,7 +7,6 @@
 
 #include "sdk/tools/bench.hpp"
 #include "sdk/tools/plan_runner.hpp"
-#include "sdk/tools/random_input.hpp"
 #include "sdk/tools/tool.hpp"
 #include "sdk/tools/trace_recorder.hpp"
 
@@ -56,9 +55,9 @@ struct Buffers {
   std::vector<std::vector<void*>> output_addresses;
   size_t bytes = 0;
 
-  Buffers(const Plan& plan, size_t in_flight) {
-    for (size_t i = 0; i < plan.InputCount(); ++i) {
-      inputs.push_back(RandomInput(plan.Input(i)));
+  Buffers(const Plan& plan, const BenchOptions& options, size_t in_flight) {
+    for (NpyArray& input : ReadInputs(plan, options.inputs, Missing::kRandom)) {
+      inputs.push_back(std::move(input.bytes));
       bytes += inputs.back().size();
     }
     outputs.resize(in_flight);
@@ -180,7 +179,7 @@ double Measurement::Bound() const {
 Measurement MeasureStream(const Plan& plan, const BenchOptions& options) {
   Stream stream = OpenStream(plan, options);
   const tenon_stream_stats stats = stream.Stats();
-  Buffers buffers(plan, stats.in_flight_limit);
+  Buffers buffers(plan, options, stats.in_flight_limit);
   Measurement result;
   result.stream_threads = stats.threads;
   for (size_t i = 0; i < plan.ArenaCount(); ++i) {
@@ -210,7 +209,7 @@ Measurement MeasureStream(const Plan& plan, const BenchOptions& options) {
 void TraceStream(const Plan& plan, const BenchOptions& options, TraceRecorder& recorder) {
   const tenon_trace trace = recorder.hooks();
   Stream stream = OpenStream(plan, options, &trace);
-  Buffers buffers(plan, stream.Stats().in_flight_limit);
+  Buffers buffers(plan, options, stream.Stats().in_flight_limit);
   // Course is not needed: the recorder hears of every op.
   static_cast<void>(RunInputs(stream, buffers, 0, static_cast<size_t>(options.iterations), false));
 }

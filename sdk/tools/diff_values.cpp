@@ -10,7 +10,6 @@
 
 #include "sdk/tools/plan_json.hpp"
 #include "sdk/tools/plan_runner.hpp"
-#include "sdk/tools/random_input.hpp"
 #include "sdk/tools/tool.hpp"
 #include "tenon/debug.h"
 
@@ -172,15 +171,9 @@ Watch WatchOf(const nlohmann::ordered_json& plan, SeenRun& run) {
 }
 
 void SetInputs(const Plan& plan, tenon_session* session, const std::vector<std::string>& inputs) {
-  std::set<std::string> given;
-  for (const std::string& argument : inputs) {
-    given.insert(SplitPortFile(argument, "--input", InputNames(plan)).first);
-  }
-  const std::vector<NpyArray> arrays = ReadInputs(plan, inputs, /*zeros=*/true);
-  for (size_t i = 0; i < plan.InputCount(); ++i) {
-    const tenon_port_info port = plan.Input(i);
-    const std::vector<std::byte> bytes =
-        given.contains(port.name) ? arrays[i].bytes : RandomInput(port);
+  const std::vector<NpyArray> arrays = ReadInputs(plan, inputs, Missing::kRandom);
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    const std::vector<std::byte>& bytes = arrays[i].bytes;
     std::copy(bytes.begin(), bytes.end(), static_cast<std::byte*>(tenon_session_input(session, i)));
   }
 }

@@ -72,6 +72,11 @@ void AddPlace(const Json& plan, size_t index, Lines& lines) {
                                   name.empty() ? "" : " on " + name, waits));
     }
   }
+  if (op.contains("condition")) {
+    const Json& condition = op["condition"];
+    lines.push_back(fmt::format("runs where {} is {}, and is passed over in other runs",
+                                Text(condition["tensor"]), condition["runs_if"].dump()));
+  }
   AddTensors(plan, op, "inputs", "reads", lines);
   AddTensors(plan, op, "outputs", "writes", lines);
 }

@@ -14,6 +14,7 @@
 #include "sdk/tools/backend_files.hpp"
 #include "sdk/tools/long_step.hpp"
 #include "sdk/tools/quantized_port.hpp"
+#include "sdk/tools/random_input.hpp"
 #include "sdk/tools/tool.hpp"
 
 namespace tenon::tool {
@@ -127,7 +128,7 @@ std::vector<std::string> OutputNames(const Plan& plan) {
 }
 
 std::vector<NpyArray> ReadInputs(const Plan& plan, const std::vector<std::string>& arguments,
-                                 bool zeros, int64_t steps) {
+                                 Missing missing, int64_t steps) {
   std::vector<NpyArray> inputs(plan.InputCount());
   std::set<size_t> given;
   const std::vector<std::string> names = InputNames(plan);
@@ -158,17 +159,19 @@ std::vector<NpyArray> ReadInputs(const Plan& plan, const std::vector<std::string
            DescribeArray(port.dtype, shape), file, held);
     }
   }
-  std::string missing;
+  std::string names_of_missing;
   for (size_t i = 0; i < plan.InputCount(); ++i) {
     if (given.contains(i)) continue;
     const tenon_port_info port = plan.Input(i);
     const auto runs = static_cast<size_t>(std::max<int64_t>(steps, 1));
-    inputs[i] = {port.dtype, ShapeOf(port, steps), std::vector<std::byte>(runs * port.bytes)};
-    missing +=
-        fmt::format("{}'{}' {}", missing.empty() ? "" : ", ", port.name, inputs[i].Description());
+    inputs[i] = {port.dtype, ShapeOf(port, steps),
+                 missing == Missing::kRandom ? RandomInput(port)
+                                             : std::vector<std::byte>(runs * port.bytes)};
+    names_of_missing += fmt::format("{}'{}' {}", names_of_missing.empty() ? "" : ", ", port.name,
+                                    inputs[i].Description());
   }
-  if (!missing.empty() && !zeros) {
-    Fail(kUsage, "no value for input {}: give --input NAME=FILE.npy, or --zeros", missing);
+  if (!names_of_missing.empty() && missing == Missing::kRefused) {
+    Fail(kUsage, "no value for input {}: give --input NAME=FILE.npy, or --zeros", names_of_missing);
   }
   return inputs;
 }

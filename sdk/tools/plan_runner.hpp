@@ -41,11 +41,14 @@ void AddDeviceTimeout(CLI::App& command, int& seconds);
 [[nodiscard]] std::vector<std::string> InputNames(const Plan& plan);
 [[nodiscard]] std::vector<std::string> OutputNames(const Plan& plan);
 
+/// What inputs hold for which no array is given.
+enum class Missing { kRefused, kZeros, kRandom };
+
 /// One array per input of the plan, from NAME=FILE.npy arguments, or FILE.npy for an only input;
-/// the others are zeros if `zeros`, else a Failure that names them. With `steps` above 0 each has a
-/// leading dimension of so many. Throws Failure on unknown names and wrong shapes or types.
+/// kRefused: a Failure names the others. With `steps` above 0 each has a leading dimension of so
+/// many (of zeros then). Throws Failure on unknown names and wrong shapes or types.
 [[nodiscard]] std::vector<NpyArray> ReadInputs(const Plan& plan,
                                                const std::vector<std::string>& arguments,
-                                               bool zeros, int64_t steps = 0);
+                                               Missing missing, int64_t steps = 0);
 
 }  // namespace tenon::tool

@@ -244,8 +244,8 @@ std::vector<std::vector<std::byte>> RunSteps(const Plan& plan, const std::vector
 
 void Run(const RunOptions& options) {
   const Plan plan = OpenPlan(options.plan, options.threads, options.portable);
-  const std::vector<NpyArray> inputs =
-      ReadInputs(plan, options.inputs, options.zeros, options.steps);
+  const std::vector<NpyArray> inputs = ReadInputs(
+      plan, options.inputs, options.zeros ? Missing::kZeros : Missing::kRefused, options.steps);
   const std::vector<Expectation> expectations = ReadExpectations(plan, options);
 
   std::vector<std::vector<std::byte>> arrays = RunSteps(plan, inputs, options);

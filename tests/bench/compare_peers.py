@@ -60,12 +60,27 @@ MODULES = {"onnxruntime": "onnxruntime", "openvino": "openvino", "mnn": "MNN", "
 WORKER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peer_workers.py")
 
 
-def run_tenon(tenon, plan, threads, seconds, guess_ms):
+def arrays_for(tenon, model, plan, folder):
+    """Options that give Tenon the arrays beside the model, which peers find there themselves: what a
+    run computes may depend on them."""
+    import numpy
+    if not os.path.exists(model + ".npz"):
+        return []
+    options, arrays = [], numpy.load(model + ".npz")
+    for port in plan_ports(tenon, plan, "inputs"):
+        if port["name"] in arrays:
+            path = os.path.join(folder, f"in.{len(options)}.npy")
+            numpy.save(path, arrays[port["name"]])
+            options += ["--input", f"{port['name']}={path}"]
+    return options
+
+
+def run_tenon(tenon, plan, threads, seconds, guess_ms, arrays=()):
     # At least as many as peers: the smallest of more runs would be smaller.
     iterations = max(30, int(seconds * 1000 / max(guess_ms, 0.005)))
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
         subprocess.run([tenon, "bench", plan, "--threads", str(threads), "--iterations",
-                        str(iterations), "--warmup", "10", "--json", out.name],
+                        str(iterations), "--warmup", "10", "--json", out.name, *arrays],
                        check=True, capture_output=True)
         return json.load(open(out.name))["latency_ms"]
 
@@ -251,14 +266,14 @@ class Comparison:
     def __init__(self, args):
         self.args = args
 
-    def measure(self, model, plan, threads, engines):
+    def measure(self, model, plan, threads, engines, arrays=()):
         """Rounds of every engine, taking turns: {engine: (smallest, median)} in ms. `engines` says
-        how each is started."""
+        how each is started, `arrays` are options of Tenon's."""
         times = {engine: [] for engine in ["tenon", *engines]}
-        guess = run_tenon(self.args.tenon, plan, threads, 0, 1.0)["min"]
+        guess = run_tenon(self.args.tenon, plan, threads, 0, 1.0, arrays)["min"]
         for _ in range(self.args.rounds):
             times["tenon"].append(
-                run_tenon(self.args.tenon, plan, threads, self.args.seconds, guess))
+                run_tenon(self.args.tenon, plan, threads, self.args.seconds, guess, arrays))
             guess = times["tenon"][-1]["min"]
             for engine, form in engines.items():
                 peer = run_peer(form, model, threads, self.args.seconds)
@@ -332,8 +347,9 @@ def main():
             if not convert(args.tenon, model, plan, args.convert):
                 continue
             right = right_peers(args, engines, model, plan)
+            arrays = arrays_for(args.tenon, model, plan, folder)
             for threads in args.threads:
-                times = comparison.measure(model, plan, threads, right)
+                times = comparison.measure(model, plan, threads, right, arrays)
                 own = times["tenon"][0]
                 peers = {e: t for e, t in times.items() if e != "tenon"}
                 fastest = min((t[0] for t in peers.values()), default=float("nan"))

@@ -238,6 +238,51 @@ class Balance(See):
         self.assertGreater(self.rounds("auto"), 1)
 
 
+class Branches(See):
+    """y = softmax(x) where `flag` is true, and sin(x) where it is not."""
+
+    def setUp(self):
+        super().setUp()
+        nodes = [onnx.node("Softmax", ["x"], ["e"], "soft"), onnx.node("Sin", ["x"], ["s"], "sin"),
+                 onnx.node("Where", ["flag", "e", "s"], ["y"], "choose")]
+        inputs = [onnx.value("flag", [1], onnx.BOOL), onnx.value("x", [1, 64])]
+        self.write("branches.onnx", onnx.model(nodes, inputs, [onnx.value("y", [1, 64])]))
+        self.convert("branches.onnx", "branches.tenon")
+        for flag in (0, 1):
+            self.write(f"flag{flag}.npy", npy((1,), [], "|b1") + bytes([flag]))
+
+    def test_bench_takes_the_inputs_that_decide_what_runs(self):
+        for flag, runs, rests in [(1, "soft", "sin"), (0, "sin", "soft")]:
+            self.done("bench", "branches.tenon", "--iterations", "40", "--input", f"flag=flag{flag}.npy",
+                      "--per-op", "--json", "b.json")
+            times = {op["name"]: op["ms"] for op in json.loads((self.folder / "b.json").read_text())["ops"]}
+            self.assertEqual(times[rests], 0)
+            self.assertGreater(times[runs], 0)
+        self.assertIn("no input 'flog'", self.fails(2, "bench", "branches.tenon", "--input", "flog=flag0.npy"))
+
+    def test_the_branch_that_takes_longer_is_what_is_predicted(self):
+        plan = json.loads(self.done("inspect", "branches.tenon", "--json"))
+        times = dict(zip([op["name"] for op in plan["ops"]], plan["decisions"]["time"]["op_ms"]))
+        self.assertNotEqual(times["soft"], times["sin"])
+        self.assertAlmostEqual(plan["decisions"]["predicted"]["latency_ms"],
+                               max(times["soft"], times["sin"]) + times["choose"], places=6)
+
+    def test_explain_says_when_an_op_runs(self):
+        self.assertIn("runs where flag is true, and is passed over in other runs",
+                      self.done("explain", "branches.tenon", "soft"))
+        self.assertIn("runs where flag is false", self.done("explain", "branches.tenon", "sin"))
+        self.assertNotIn("runs where", self.done("explain", "branches.tenon", "choose"))
+
+    def test_diff_compares_what_this_run_computes(self):
+        self.convert("branches.onnx", "other.tenon", "--fuse", "off")
+        self.write("x.npy", npy((1, 64), [0.1] * 64))
+        for flag, runs, rests in [(1, "e", "s"), (0, "s", "e")]:
+            text = self.done("diff", "branches.tenon", "other.tenon", "--all", "--input",
+                             f"flag=flag{flag}.npy", "--input", "x=x.npy")
+            self.assertRegex(text, rf"(?m)\b{runs}\b")
+            self.assertNotRegex(text, rf"(?m)\b{rests}\b")
+
+
 class BenchPerOp(See):
     def bench(self, *options):
         text = self.done("bench", "net.tenon", "--iterations", "40", "--per-op", "--json", "b.json", *options)

@@ -126,6 +126,21 @@ output %shown
   CHECK(Conditions(located) == Strings{"a", "shown", "b", "y"});
 }
 
+TEST_CASE("FindConditions: unless that reader is of the same condition, as in an LSTM") {
+  const Located located = Locate(R"(graph g
+input %c: bool[1]
+input %x: f32[1,8]
+%a = unary(%x) {function=relu}
+%b = unary(%a) {function=exp}
+%j = concat(%a, %b) {axis=1}
+input %w: f32[1,16]
+%y = select(%c, %j, %w)
+output %y
+)");
+  REQUIRE(located.Root("a") == located.Root("b"));
+  CHECK(Conditions(located) == Strings{"a if c", "b if c", "y"});
+}
+
 TEST_CASE("FindConditions: nothing is chosen where both operands are one") {
   CHECK(Conditions(Locate(R"(graph g
 input %c: bool[1]
