@@ -157,6 +157,8 @@ def session(path, level, saved=None):
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = level
     options.log_severity_level = 4
+    # Else its products of bytes saturate on processors without VNNI.
+    options.add_session_config_entry("session.x64quantprecision", "1")
     if saved:
         options.optimized_model_filepath = saved
     return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])

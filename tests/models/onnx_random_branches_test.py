@@ -16,6 +16,10 @@ import tempfile
 from onnx_random_test import Model, TensorProto, helper, np, onnxruntime, problem
 
 RUNS = 6
+# Options of convert; models take turns.
+OPTIONS = [["--board", "x86-64"], ["--board", "x86-64", "--fuse", "off"], ["--board", "x86-64", "--objective=memory"],
+           ["--board", "x86-64", "--order=search"], ["--board", "cortex-m55"], ["--board", "x86-64-avx2"],
+           ["--board", "x86-64", "--order=random", "--seed", "7"], ["--board", "x86-64", "--fuse-branches=off"]]
 
 
 class Branching(Model):
@@ -104,9 +108,9 @@ def random_model(seed):
     return m, runs
 
 
-def ours(tenon, folder, model, runs):
+def ours(tenon, folder, model, runs, options):
     plan, out = os.path.join(folder, "model.tenon"), os.path.join(folder, "out")
-    command = [tenon, "convert", os.path.join(folder, "model.onnx"), "-o", plan, "--board", "x86-64", "-q"]
+    command = [tenon, "convert", os.path.join(folder, "model.onnx"), "-o", plan, "-q", *options]
     converted = subprocess.run(command, capture_output=True, text=True)
     if converted.returncode != 0:
         return None, converted.stderr
@@ -142,7 +146,7 @@ def main():
             except Exception:  # it refuses the model: nothing to compare
                 unknown += 1
                 continue
-            got, why = ours(tenon, folder, model, runs)
+            got, why = ours(tenon, folder, model, runs, OPTIONS[seed % len(OPTIONS)])
         if got is None:
             print(f"seed {seed} is refused: {why.splitlines()[0]}")
             refused += 1
