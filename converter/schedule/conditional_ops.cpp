@@ -1,5 +1,6 @@
 #include "converter/schedule/conditional_ops.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <unordered_set>
 
@@ -44,6 +45,10 @@ class ConditionSearch {
   }
 
   std::unordered_map<OpId, RunCondition> Run() {
+    const bool chooses = std::any_of(steps_.begin(), steps_.end(), [&](OpId id) {
+      return ChosenBy(graph_.op(id), In::kX).has_value();
+    });
+    if (!chooses) return {};
     constexpr int kMostSearches = 16;
     for (int search = 0; search < kMostSearches; ++search) {
       Search();

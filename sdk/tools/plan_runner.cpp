@@ -165,8 +165,9 @@ std::vector<NpyArray> ReadInputs(const Plan& plan, const std::vector<std::string
     const tenon_port_info port = plan.Input(i);
     const auto runs = static_cast<size_t>(std::max<int64_t>(steps, 1));
     inputs[i] = {port.dtype, ShapeOf(port, steps),
-                 missing == Missing::kRandom ? RandomInput(port)
-                                             : std::vector<std::byte>(runs * port.bytes)};
+                 missing == Missing::kRandom && steps == 0
+                     ? RandomInput(port)
+                     : std::vector<std::byte>(runs * port.bytes)};
     names_of_missing += fmt::format("{}'{}' {}", names_of_missing.empty() ? "" : ", ", port.name,
                                     inputs[i].Description());
   }

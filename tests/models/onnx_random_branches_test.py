@@ -10,10 +10,8 @@ and the first seed. Exit status 0: equal; 1: not; 77: skipped.
 """
 import os
 import subprocess
-import sys
-import tempfile
 
-from onnx_random_test import Model, TensorProto, helper, np, onnxruntime, problem
+from onnx_random_test import Model, TensorProto, compare_runs, helper, np
 
 RUNS = 6
 # Options of convert; models take turns.
@@ -25,7 +23,7 @@ OPTIONS = [["--board", "x86-64"], ["--board", "x86-64", "--fuse", "off"], ["--bo
 class Branching(Model):
     def __init__(self, seed):
         super().__init__(seed)
-        self.rows, self.columns, self.ifs = self.below(5), self.below(9, 2), 0
+        self.rows, self.columns, self.ifs, self.made = self.below(5), self.below(9, 2), 0, 0
         self.flags = [self.input(np.array(False)) for _ in range(self.below(4))]
         self.index = self.input(np.array(0))
 
@@ -75,7 +73,6 @@ class Branching(Model):
             result, = self.node("Identity", [self.pick(*inside[-3:])])
             values.append(helper.make_tensor_value_info(
                 result, TensorProto.FLOAT, [self.rows, self.columns]))
-        # Names count the nodes: those of different graphs must not be the same.
         graph = helper.make_graph(self.nodes, f"body{len(outside)}", [], values)
         self.nodes = outside
         return graph
@@ -86,7 +83,7 @@ class Branching(Model):
         return known
 
     def node(self, op, inputs, outputs=1, **attributes):
-        self.made = getattr(self, "made", 0) + 1
+        self.made += 1  # of all graphs: no two nodes of a model have one name
         names = [f"{op}{self.made}_{i}" for i in range(outputs)]
         self.nodes.append(helper.make_node(op, inputs, names, **attributes))
         return names
@@ -94,6 +91,7 @@ class Branching(Model):
 
 def random_model(seed):
     m = Branching(seed)
+    m.options = OPTIONS[seed % len(OPTIONS)]
     given = m.input(m.floats(m.rows, m.columns))
     known = m.grow([given], 0)
     known += m.branches(known, 0)
@@ -108,9 +106,9 @@ def random_model(seed):
     return m, runs
 
 
-def ours(tenon, folder, model, runs, options):
+def ours(tenon, folder, model, runs):
     plan, out = os.path.join(folder, "model.tenon"), os.path.join(folder, "out")
-    command = [tenon, "convert", os.path.join(folder, "model.onnx"), "-o", plan, "-q", *options]
+    command = [tenon, "convert", os.path.join(folder, "model.onnx"), "-o", plan, "-q", *model.options]
     converted = subprocess.run(command, capture_output=True, text=True)
     if converted.returncode != 0:
         return None, converted.stderr
@@ -125,44 +123,11 @@ def ours(tenon, folder, model, runs, options):
     return [np.load(os.path.join(out, f"{name}.npy")) for name in model.outputs], ""
 
 
-def main():
-    tenon = sys.argv[1]
-    count = int(sys.argv[2]) if len(sys.argv) > 2 else 40
-    first = int(sys.argv[3]) if len(sys.argv) > 3 else 1
-    right = wrong = refused = unknown = ifs = 0
-    for seed in range(first, first + count):
-        model, runs = random_model(seed)
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "model.onnx")
-            model.save(path)
-            options = onnxruntime.SessionOptions()
-            options.log_severity_level = 4
-            options.intra_op_num_threads = 1
-            try:
-                session = onnxruntime.InferenceSession(path, options)
-                names = {value.name for value in session.get_inputs()}
-                expected = [session.run(model.outputs, {k: v for k, v in values.items() if k in names})
-                            for values in runs]
-            except Exception:  # it refuses the model: nothing to compare
-                unknown += 1
-                continue
-            got, why = ours(tenon, folder, model, runs, OPTIONS[seed % len(OPTIONS)])
-        if got is None:
-            print(f"seed {seed} is refused: {why.splitlines()[0]}")
-            refused += 1
-            continue
-        found = [f"output {name}, run {run}: {difference}"
-                 for k, name in enumerate(model.outputs) for run in range(RUNS)
-                 if (difference := problem(expected[run][k], got[k][run]))]
-        if found:
-            print(f"seed {seed}: {found[0]}")
-        wrong += bool(found)
-        right += not found
-        ifs += model.ifs
-    print(f"{right} models right, with {ifs} Ifs, {wrong} wrong, {refused} refused, {unknown} unknown to "
-          "ONNX Runtime")
-    sys.exit(1 if wrong or refused or not right else 0)
+def reference(session, model, runs):
+    names = {value.name for value in session.get_inputs()}
+    return [session.run(model.outputs, {name: value for name, value in values.items() if name in names})
+            for values in runs]
 
 
 if __name__ == "__main__":
-    main()
+    compare_runs(random_model, reference, ours, lambda model: model.ifs)

@@ -10,10 +10,8 @@ Exit status 0: equal; 1: not; 77: skipped.
 """
 import os
 import subprocess
-import sys
-import tempfile
 
-from onnx_random_test import Model, TensorProto, np, onnxruntime, problem
+from onnx_random_test import Model, TensorProto, compare_runs, np
 
 STEPS = 4
 
@@ -26,6 +24,13 @@ class Stream(Model):
 
     def state(self, *shape, dtype=np.float32):
         return self.input(np.zeros(shape, dtype))
+
+    def save(self, path):
+        """With the states' outputs behind the model's own."""
+        outputs = self.outputs
+        self.outputs = outputs + [output for output, _ in self.ties]
+        super().save(path)
+        self.outputs = outputs
 
     def tie(self, output, state):
         """`output` is what the next step finds in `state`."""
@@ -172,48 +177,5 @@ def ours(tenon, folder, model, steps):
     return [np.load(os.path.join(out, f"{name}.npy")) for name in model.outputs], ""
 
 
-def save(model, path):
-    outputs = list(model.outputs)
-    model.outputs = outputs + [output for output, _ in model.ties]
-    model.save(path)
-    model.outputs = outputs
-
-
-def main():
-    tenon = sys.argv[1]
-    count = int(sys.argv[2]) if len(sys.argv) > 2 else 40
-    first = int(sys.argv[3]) if len(sys.argv) > 3 else 1
-    right = wrong = refused = unknown = states = 0
-    for seed in range(first, first + count):
-        model, steps = random_stream(seed)
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "model.onnx")
-            save(model, path)
-            options = onnxruntime.SessionOptions()
-            options.log_severity_level = 4
-            options.intra_op_num_threads = 1
-            try:
-                expected = reference(onnxruntime.InferenceSession(path, options), model, steps)
-            except Exception:  # it refuses the model: nothing to compare
-                unknown += 1
-                continue
-            got, why = ours(tenon, folder, model, steps)
-        if got is None:
-            print(f"seed {seed} is refused: {why.splitlines()[0]}")
-            refused += 1
-            continue
-        found = [f"output {name}, step {step}: {difference}"
-                 for k, name in enumerate(model.outputs) for step in range(STEPS)
-                 if (difference := problem(expected[step][k], got[k][step]))]
-        if found:
-            print(f"seed {seed}: {found[0]}")
-        wrong += bool(found)
-        right += not found
-        states += len(model.ties)
-    print(f"{right} models with {states} states equal over {STEPS} steps, {wrong} not, {refused} "
-          f"refused, {unknown} without an answer of ONNX Runtime")
-    sys.exit(1 if wrong or refused or not right else 0)
-
-
 if __name__ == "__main__":
-    main()
+    compare_runs(random_stream, reference, ours, lambda model: len(model.ties))

@@ -358,6 +358,46 @@ def problem(expected, got):
     return "" if close.all() else f"differs by {np.abs(expected - got)[~close].max()}"
 
 
+def compare_runs(make, reference, ours, parts):
+    """Compares random models that are run several times with ONNX Runtime, and ends the program. Arguments:
+    the `tenon` command; then how many models (default 40) and the first seed. `make(seed)` gives a model and
+    its runs, `reference(session, model, runs)` the outputs of each run, `ours(tenon, folder, model, runs)`
+    each output of all runs, or None and why; `parts(model)` counts what the models are about."""
+    tenon = sys.argv[1]
+    count = int(sys.argv[2]) if len(sys.argv) > 2 else 40
+    first = int(sys.argv[3]) if len(sys.argv) > 3 else 1
+    right = wrong = refused = unknown = tried = 0
+    for seed in range(first, first + count):
+        model, runs = make(seed)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "model.onnx")
+            model.save(path)
+            options = onnxruntime.SessionOptions()
+            options.log_severity_level = 4
+            options.intra_op_num_threads = 1
+            try:
+                expected = reference(onnxruntime.InferenceSession(path, options), model, runs)
+            except Exception:  # it refuses the model: nothing to compare
+                unknown += 1
+                continue
+            got, why = ours(tenon, folder, model, runs)
+        if got is None:
+            print(f"seed {seed} is refused: {why.splitlines()[0]}")
+            refused += 1
+            continue
+        found = [f"output {name}, run {run}: {difference}"
+                 for k, name in enumerate(model.outputs) for run in range(len(runs))
+                 if (difference := problem(expected[run][k], got[k][run]))]
+        if found:
+            print(f"seed {seed}: {found[0]}")
+        wrong += bool(found)
+        right += not found
+        tried += parts(model)
+    print(f"{right} models with {tried} of these parts equal, {wrong} not, {refused} refused, {unknown} without an "
+          "answer of ONNX Runtime")
+    sys.exit(1 if wrong or refused or not right else 0)
+
+
 def main():
     tenon = sys.argv[1]
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 60

@@ -26,7 +26,8 @@ namespace {
 using Bytes = std::vector<uint8_t>;
 
 /// What the second check does not look at: kinds of ops, kernels' names, what devices exchange,
-/// code, sources of groups, scales; and the bounds on the first one's own time.
+/// code, sources of groups, scales, whether conditions are bools and who reads what is passed over;
+/// and the bounds on the first one's own time.
 constexpr std::string_view kOutsideItsClasses[] = {"check sum is wrong",
                                                    "kind or number of attributes",
                                                    "kernel of another backend",

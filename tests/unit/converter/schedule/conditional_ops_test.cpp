@@ -1,8 +1,6 @@
 // Which ops a plan passes over where a select takes its other operand.
 #include "converter/schedule/conditional_ops.hpp"
 
-#include <algorithm>
-
 #include "tests/unit/converter/layout/memory_testing.hpp"
 
 namespace tenon::converter {
