@@ -119,9 +119,10 @@ class ConditionSearch {
   [[nodiscard]] std::optional<RunCondition> ChosenBy(const Op& op, size_t index) const {
     if (op.kind != OpKind::kSelect || index == In::kCondition) return std::nullopt;
     const TensorId condition = op.inputs[In::kCondition];
-    const bool is_one = graph_.tensor(condition).shape.Elements() == 1 &&
-                        !graph_.tensor(RootOf(condition)).IsConstant();
-    if (!is_one || op.inputs[In::kX] == op.inputs[In::kY]) return std::nullopt;
+    if (graph_.tensor(condition).shape.Elements() != 1 ||
+        graph_.tensor(RootOf(condition)).IsConstant()) {
+      return std::nullopt;
+    }
     return RunCondition{condition, index == In::kX};
   }
 

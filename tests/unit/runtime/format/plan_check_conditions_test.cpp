@@ -98,6 +98,22 @@ TEST_CASE("CheckPlan, conditions: an op that is passed over writes none") {
   CHECK(Says(spec, kNotMet));
 }
 
+TEST_CASE("CheckPlan, conditions: not even one that a select takes where it is written") {
+  PlanSpec spec = Branch();
+  spec.ops[0].condition = spec.ops[1].condition = {};
+  spec.inputs.erase(spec.inputs.begin() + 1);
+  spec.AddOp({kOther}, {kCondition});
+  spec.ops[3].condition = {kOther, true};
+  spec.ops[2].inputs[0] = kOther;
+  const uint32_t chosen = spec.AddTensor(spec.AddStorage(512, 1), {1}, 0, {}, DType::kBool);
+  spec.AddOp({kOther, kCondition, kOther}, {chosen});
+  spec.ops[4].kind = static_cast<uint16_t>(OpKind::kSelect);
+  spec.workers[0] = {{3, {}}, {4, {}}, {0, {}}, {1, {}}, {2, {}}};
+  CHECK(Check(spec) == "");
+  spec.ops[4].condition = {kCondition, true};  // which it reads in every run
+  CHECK(Says(spec, kNotMet));
+}
+
 TEST_CASE("CheckPlan, conditions: rows of an input are read in every run") {
   PlanSpec spec = Branch();
   spec.spaces.emplace_back("rows:in");
