@@ -10,6 +10,7 @@
 #include "converter/layout/assign_locations.hpp"
 #include "converter/layout/lower.hpp"
 #include "converter/layout/storage_uses.hpp"
+#include "converter/schedule/conditional_ops.hpp"
 #include "converter/schedule/optimal_mapping.hpp"
 #include "converter/schedule/program_problem.hpp"
 #include "converter/solve/order/list_orders.hpp"
@@ -93,7 +94,10 @@ Status OrderAndPlace(const CompileOptions& options, Compiled& compiled) {
   report.mode = options.order.mode;
   report.seed = options.order.seed;
   if (options.order.mode == OrderMode::kSource) return {};
-  const OrderProblem problem = MakeOrderProblem(graph, compiled.locations, options.arena.outside);
+  OrderProblem problem = MakeOrderProblem(graph, compiled.locations, options.arena.outside);
+  if (HasConditions(options.board())) {
+    PutConditionsFirst(graph, compiled.locations, options.arena.outside, problem);
+  }
   const auto proposed = ProposeOrder(problem.problem, options, report);
   if (!proposed) return {};
   const std::vector<OpId> source_order = graph.OpOrder();

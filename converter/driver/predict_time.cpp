@@ -24,7 +24,7 @@ void CountConstants(const Graph& graph) { static_cast<void>(graph.ConstantBytes(
 class LongestRun {
  public:
   LongestRun(const Board& board, const Compiled& compiled, const std::vector<OpId>& executed) {
-    if (board.architecture == "cortex-m") return;  // firmware runs every op
+    if (!HasConditions(board)) return;
     conditions_ = FindConditions(compiled.graph, compiled.locations, executed);
   }
 

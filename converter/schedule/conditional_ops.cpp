@@ -4,6 +4,7 @@
 #include <optional>
 #include <unordered_set>
 
+#include "converter/solve/sort_and_unique.hpp"
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::converter {
@@ -138,11 +139,32 @@ class ConditionSearch {
 
 }  // namespace
 
+bool HasConditions(const Board& board) { return board.architecture != "cortex-m"; }
+
 std::unordered_map<OpId, RunCondition> FindConditions(const Graph& graph,
                                                       const Locations& locations,
                                                       const std::vector<OpId>& steps,
                                                       const OutsideInputs& outside) {
   return ConditionSearch(graph, locations, steps, outside).Run();
+}
+
+void PutConditionsFirst(const Graph& graph, const Locations& locations,
+                        const OutsideInputs& outside, OrderProblem& problem) {
+  const auto conditions = FindConditions(graph, locations, problem.steps, outside);
+  if (conditions.empty()) return;
+  std::unordered_map<TensorId, std::vector<Index>> writers;  // by root
+  for (Index node = 0; node < problem.steps.size(); ++node) {
+    const OpId id = problem.steps[node];
+    if (const auto found = conditions.find(id); found != conditions.end()) {
+      std::vector<Index>& predecessors = problem.problem.nodes[node].predecessors;
+      const std::vector<Index>& made = writers[locations.at(found->second.tensor).root];
+      predecessors.insert(predecessors.end(), made.begin(), made.end());
+      SortAndUnique(predecessors);
+    }
+    for (const TensorId output : graph.op(id).outputs) {
+      writers[locations.at(output).root].push_back(node);
+    }
+  }
 }
 
 }  // namespace tenon::converter

@@ -273,6 +273,25 @@ class Branches(See):
         self.assertIn("runs where flag is false", self.done("explain", "branches.tenon", "sin"))
         self.assertNotIn("runs where", self.done("explain", "branches.tenon", "choose"))
 
+    def test_no_order_moves_what_chooses_behind_a_branch(self):
+        nodes, weights = [onnx.node("ReduceMean", ["x"], ["m"], "mean", keepdims=0, axes=[0, 1, 2, 3]),
+                          onnx.node("Greater", ["m", "zero"], ["g"], "chooses")], [onnx.tensor("zero", [], [0.0])]
+        for name, channels in [("wide", 37), ("narrow", 5)]:
+            nodes += [onnx.node("Conv", ["x", f"{name}.w"], [f"{name}.c"], name, kernel_shape=[3, 3], pads=[1] * 4),
+                      onnx.node("Conv", [f"{name}.c", f"{name}.v"], [f"{name}.o"], f"{name}.last")]
+            weights += [onnx.tensor(f"{name}.w", [channels, 3, 3, 3], [0.1] * 27 * channels),
+                        onnx.tensor(f"{name}.v", [7, channels, 1, 1], [0.1] * 7 * channels)]
+        nodes.append(onnx.node("Where", ["g", "wide.o", "narrow.o"], ["y"], "choose"))
+        self.write("late.onnx", onnx.model(nodes, [onnx.value("x", [1, 3, 33, 61])],
+                                           [onnx.value("y", [1, 7, 33, 61])], weights))
+        for options in [(), ("--order=random", "--seed", "5"), ("--objective=memory",)]:
+            self.convert("late.onnx", "late.tenon", *options)
+            ops = json.loads(self.done("inspect", "late.tenon", "--json"))["ops"]
+            convolutions = [op for op in ops if op["kind"] == "conv"]  # whole, or in patches
+            self.assertGreaterEqual(len(convolutions), 4)
+            for op in convolutions:
+                self.assertEqual(op["condition"]["runs_if"], op["name"].startswith("wide"), op["name"])
+
     def test_diff_compares_what_this_run_computes(self):
         self.convert("branches.onnx", "other.tenon", "--fuse", "off")
         self.write("x.npy", npy((1, 64), [0.1] * 64))

@@ -182,5 +182,26 @@ output %y
   CHECK(Conditions(located, {{located.Id("x"), 4}}) == Strings{"a", "b if c", "y"});
 }
 
+TEST_CASE("PutConditionsFirst: no order has an op before what says whether it runs") {
+  const Located located = Locate(R"(graph g
+input %m: f32[1]
+input %x: f32[8]
+%c = binary(%m, %m) {function=less}
+%a = unary(%x) {function=relu}
+%b = unary(%a) {function=exp}
+%y = select(%c, %b, %x)
+output %y
+)");
+  OrderProblem problem = MakeOrderProblem(located.graph, located.locations);
+  const auto predecessors = [&](size_t node) { return problem.problem.nodes[node].predecessors; };
+  using Nodes = std::vector<Index>;
+  CHECK(predecessors(1) == Nodes{});
+  PutConditionsFirst(located.graph, located.locations, {}, problem);
+  CHECK(predecessors(0) == Nodes{});
+  CHECK(predecessors(1) == Nodes{0});
+  CHECK(predecessors(2) == Nodes{0, 1});
+  CHECK(predecessors(3) == Nodes{0, 2});
+}
+
 }  // namespace
 }  // namespace tenon::converter
