@@ -6,7 +6,7 @@
 namespace tenon::converter {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 void ReadConstraints(ObjectReader& reader, PriorityConstraints& when) {
   reader.Optional("dtypes", when.dtypes);
@@ -30,7 +30,7 @@ void ReadConstraints(ObjectReader& reader, PriorityConstraints& when) {
 
 /// Adds the bound unless it equals the value that stands for none.
 template <typename T>
-void AddBound(Json& when, const char* key, T bound, T none) {
+void AddBound(OrderedJson& when, const char* key, T bound, T none) {
   if (bound != none) when[key] = bound;
 }
 
@@ -47,9 +47,9 @@ void ReadPriority(ObjectReader& reader, Priority& row) {
   }
 }
 
-Json ToJson(const Priority& row) {
+OrderedJson ToJson(const Priority& row) {
   const PriorityConstraints none;
-  Json when = Json::object();
+  OrderedJson when = OrderedJson::object();
   if (!row.when.dtypes.empty()) when["dtypes"] = row.when.dtypes;
   AddBound(when, "rank", row.when.rank, none.rank);
   AddBound(when, "min_kernel", row.when.min_kernel, none.min_kernel);
@@ -58,7 +58,7 @@ Json ToJson(const Priority& row) {
   AddBound(when, "max_channels", row.when.max_channels, none.max_channels);
   AddBound(when, "min_elements", row.when.min_elements, none.min_elements);
   AddBound(when, "max_elements", row.when.max_elements, none.max_elements);
-  Json json = {{"backend", row.backend}, {"op", row.op}, {"priority", row.priority}};
+  OrderedJson json = {{"backend", row.backend}, {"op", row.op}, {"priority", row.priority}};
   if (!when.empty()) json["when"] = when;
   return json;
 }

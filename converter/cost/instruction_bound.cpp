@@ -25,10 +25,10 @@ struct Model {
 };
 
 #define TENON_INSTRUCTIONS(name, ...) {name, {__VA_ARGS__}},
-constexpr Model kHelium[] = {
+constexpr Model kHeliumModels[] = {
 #include "converter/cost/instructions_helium.inc"
 };
-constexpr Model kDsp[] = {
+constexpr Model kDspModels[] = {
 #include "converter/cost/instructions_dsp.inc"
 };
 #undef TENON_INSTRUCTIONS
@@ -58,8 +58,8 @@ std::optional<int64_t> MostOf(Span<const Model> table, const CostTerms& terms) {
 Span<const Model> TableOf(const PlanView& plan, const ProgramView& program) {
   for (size_t i = 0; i < program.op_count(); ++i) {
     const std::string_view kernel = plan.kernel(program.op(i).kernel);
-    if (kernel.find(".helium") != std::string_view::npos) return kHelium;
-    if (kernel.find(".dsp") != std::string_view::npos) return kDsp;
+    if (kernel.find(".helium") != std::string_view::npos) return kHeliumModels;
+    if (kernel.find(".dsp") != std::string_view::npos) return kDspModels;
   }
   return {};
 }
@@ -145,7 +145,7 @@ std::optional<InstructionBound> BoundInstructions(const PlanView& plan,
   run.model = "run";
   run.Add("start", 1);
   bound.most = MostOf(table, run);
-  const std::optional<int64_t> states = MostForStates(program, table.data() == kHelium);
+  const std::optional<int64_t> states = MostForStates(program, table.data() == kHeliumModels);
   bound.most = bound.most && states ? std::optional(*bound.most + *states) : std::nullopt;
   for (size_t i = 0; i < program.op_count(); ++i) {
     const ProfileOperands operands(plan, program, i);
@@ -176,8 +176,8 @@ std::optional<int64_t> BoundInstructions(const Graph& graph, const Op& op,
                                          const Locations& locations,
                                          const std::string& kernel_set) {
   Span<const Model> table;
-  if (kernel_set == "helium") table = kHelium;
-  if (kernel_set == "dsp") table = kDsp;
+  if (kernel_set == "helium") table = kHeliumModels;
+  if (kernel_set == "dsp") table = kDspModels;
   if (table.size() == 0) return std::nullopt;
   const ProfileOperands operands(graph, op, &locations);
   const auto terms = InstructionTerms(operands, FactsOf(op, locations));

@@ -165,12 +165,12 @@ bool Softmax(const Context& context) {
 
 namespace {
 
-struct KernelModel {
+struct KernelTerms {
   const char* kernel;
   bool (*add)(const Context& context);
 };
 
-constexpr KernelModel kModels[] = {
+constexpr KernelTerms kKernelTerms[] = {
     {"cpu.quantized_conv.helium", HeliumConv},
     {"cpu.quantized_conv.helium_in_place", HeliumConv},
     {"cpu.quantized_conv.helium_depthwise", HeliumDepthwise},
@@ -211,9 +211,9 @@ constexpr KernelModel kModels[] = {
 std::optional<CostTerms> InstructionTerms(const ProfileOperands& operands,
                                           const KernelCallFacts& facts) {
   const auto* const model = std::find_if(
-      std::begin(instructions::kModels), std::end(instructions::kModels),
-      [&](const instructions::KernelModel& row) { return operands.kernel() == row.kernel; });
-  if (model == std::end(instructions::kModels)) return std::nullopt;
+      std::begin(instructions::kKernelTerms), std::end(instructions::kKernelTerms),
+      [&](const instructions::KernelTerms& row) { return operands.kernel() == row.kernel; });
+  if (model == std::end(instructions::kKernelTerms)) return std::nullopt;
   CostTerms terms;
   terms.model = operands.kernel();
   const OpCall& call = operands.call();

@@ -17,9 +17,9 @@ using cpu::dsp::ConvBand;
 using cpu::dsp::ConvMode;
 
 /// A convolution's passes.
-class ConvCounts {
+class DspConvCounts {
  public:
-  explicit ConvCounts(const Context& context)
+  explicit DspConvCounts(const Context& context)
       : context_(context),
         call_(context.call()),
         g_(ConvGeometryOf(call_)),
@@ -296,7 +296,7 @@ class ConvCounts {
 
 }  // namespace
 
-bool DspConv(const Context& context) { return ConvCounts(context).Run(); }
+bool DspConv(const Context& context) { return DspConvCounts(context).Run(); }
 
 bool DspMatMul(const Context& context) {
   const OpCall& call = context.call();

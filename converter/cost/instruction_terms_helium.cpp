@@ -14,9 +14,9 @@ void NameModel(const Context& context, const QuantizedOutput& output) {
 }
 
 /// A convolution's walk over its positions.
-class ConvCounts {
+class HeliumConvCounts {
  public:
-  explicit ConvCounts(const Context& context)
+  explicit HeliumConvCounts(const Context& context)
       : context_(context),
         call_(context.call()),
         g_(ConvGeometryOf(call_)),
@@ -189,7 +189,7 @@ class ConvCounts {
 
 bool HeliumConv(const Context& context) {
   NameModel(context, context.call().AttributesAs<QuantizedConvAttributes>().output);
-  ConvCounts(context).Run();
+  HeliumConvCounts(context).Run();
   return true;
 }
 

@@ -8,9 +8,9 @@
 namespace tenon::converter {
 namespace {
 
-class Fitter {
+class PipelineFitter {
  public:
-  Fitter(const Graph& graph, const Compiled& sequential, const PipelineOptions& options)
+  PipelineFitter(const Graph& graph, const Compiled& sequential, const PipelineOptions& options)
       : graph_(graph), sequential_(sequential), options_(options), board_(options.board()) {}
 
   Result<FittedPipeline> Run() {
@@ -81,7 +81,7 @@ class Fitter {
 
 Result<FittedPipeline> FitPipeline(const Graph& graph, const Compiled& sequential,
                                    const PipelineOptions& options) {
-  return Fitter(graph, sequential, options).Run();
+  return PipelineFitter(graph, sequential, options).Run();
 }
 
 Result<FittedPipeline> FitPipelineInParts(const Graph& graph, const Fitted& fitted,

@@ -9,6 +9,10 @@
 
 namespace tenon::converter {
 
+[[nodiscard]] inline bool IsConstantF32(const Graph& graph, TensorId id) {
+  return graph.tensor(id).IsConstant() && graph.tensor(id).dtype == DType::kF32;
+}
+
 /// Converts IEEE binary16 and bfloat16 from and to f32; rounds to nearest, halves to even.
 [[nodiscard]] uint16_t HalfFromFloat(float value);
 [[nodiscard]] float FloatFromHalf(uint16_t bits);

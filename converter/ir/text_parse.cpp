@@ -14,7 +14,7 @@ namespace {
 // Text is for tests and people: a longer constant is an error, not intended.
 constexpr int64_t kMaxConstantBytes = int64_t{1} << 30;
 
-struct Type {
+struct ParsedType {
   DType dtype = DType::kF32;
   Shape shape;
   Layout layout = Layout::kRowMajor;
@@ -22,7 +22,7 @@ struct Type {
 
 struct OutputText {
   std::string name;
-  std::optional<Type> type;
+  std::optional<ParsedType> type;
 };
 
 Result<DType> DTypeFromName(std::string_view name) {
@@ -33,8 +33,8 @@ Result<DType> DTypeFromName(std::string_view name) {
   return InputError("unknown dtype '{}'", name);
 }
 
-Result<Type> ParseType(LineScanner& scanner) {
-  Type type;
+Result<ParsedType> ParseType(LineScanner& scanner) {
+  ParsedType type;
   TENON_ASSIGN_OR_RETURN(const std::string dtype, scanner.Word());
   TENON_ASSIGN_OR_RETURN(type.dtype, DTypeFromName(dtype));
   TENON_RETURN_IF_ERROR(scanner.Expect('['));
@@ -72,7 +72,7 @@ Status ParseElement(LineScanner& scanner, DType dtype, std::byte* element) {
   return Status();
 }
 
-Result<std::vector<std::byte>> ParseList(LineScanner& scanner, const Type& type) {
+Result<std::vector<std::byte>> ParseList(LineScanner& scanner, const ParsedType& type) {
   const auto width = static_cast<size_t>(DTypeBytes(type.dtype));
   const auto count = static_cast<size_t>(type.shape.Elements());
   std::vector<std::byte> bytes(count * width);
@@ -86,7 +86,7 @@ Result<std::vector<std::byte>> ParseList(LineScanner& scanner, const Type& type)
   return bytes;
 }
 
-Result<std::vector<std::byte>> ParseSplat(LineScanner& scanner, const Type& type) {
+Result<std::vector<std::byte>> ParseSplat(LineScanner& scanner, const ParsedType& type) {
   const auto width = static_cast<size_t>(DTypeBytes(type.dtype));
   TENON_RETURN_IF_ERROR(scanner.Expect('('));
   std::vector<std::byte> element(width);
@@ -100,7 +100,7 @@ Result<std::vector<std::byte>> ParseSplat(LineScanner& scanner, const Type& type
   return bytes;
 }
 
-Result<std::vector<std::byte>> ParseConstant(LineScanner& scanner, const Type& type) {
+Result<std::vector<std::byte>> ParseConstant(LineScanner& scanner, const ParsedType& type) {
   if (type.shape.Elements() * DTypeBytes(type.dtype) > kMaxConstantBytes) {
     return InputError("constants in text may have {} bytes", kMaxConstantBytes);
   }
@@ -217,7 +217,7 @@ class GraphParser {
     TENON_ASSIGN_OR_RETURN(const std::string name, ParseNewName(scanner));
     TENON_ASSIGN_OR_RETURN(const std::string port, ParsePortName(scanner, name));
     TENON_RETURN_IF_ERROR(scanner.Expect(':'));
-    TENON_ASSIGN_OR_RETURN(const Type type, ParseType(scanner));
+    TENON_ASSIGN_OR_RETURN(const ParsedType type, ParseType(scanner));
     const TensorId id = graph_.AddTensor(name, type.dtype, type.shape);
     graph_.MutableTensor(id).layout = type.layout;
     graph_.AddInput(id, port);
@@ -227,7 +227,7 @@ class GraphParser {
   Status ParseConst(LineScanner& scanner) {
     TENON_ASSIGN_OR_RETURN(const std::string name, ParseNewName(scanner));
     TENON_RETURN_IF_ERROR(scanner.Expect(':'));
-    TENON_ASSIGN_OR_RETURN(const Type type, ParseType(scanner));
+    TENON_ASSIGN_OR_RETURN(const ParsedType type, ParseType(scanner));
     TENON_RETURN_IF_ERROR(scanner.Expect('='));
     TENON_ASSIGN_OR_RETURN(std::vector<std::byte> bytes, ParseConstant(scanner, type));
     const TensorId id = graph_.AddConstant(name, type.dtype, type.shape, std::move(bytes));
@@ -245,7 +245,7 @@ class GraphParser {
     if (scanner.AcceptWord("from")) {
       const Tensor& tensor = graph_.tensor(port->tensor);
       TENON_ASSIGN_OR_RETURN(std::vector<std::byte> bytes,
-                             ParseConstant(scanner, Type{tensor.dtype, tensor.shape, {}}));
+                             ParseConstant(scanner, ParsedType{tensor.dtype, tensor.shape, {}}));
       state.initial = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
     }
     graph_.states.push_back(std::move(state));
@@ -329,7 +329,7 @@ class GraphParser {
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (!outputs[i].type.has_value()) continue;
       Tensor& tensor = graph_.MutableTensor(graph_.op(id).outputs[i]);
-      const Type& type = *outputs[i].type;
+      const ParsedType& type = *outputs[i].type;
       if (type.dtype != tensor.dtype || type.shape != tensor.shape) {
         return InputError("%{} is {}[{}] by the rule of its op", tensor.name,
                           DTypeName(tensor.dtype),

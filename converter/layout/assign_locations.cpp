@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "converter/layout/layouts.hpp"
 #include "converter/layout/state_windows.hpp"
 #include "converter/map/kernel_choice.hpp"
 #include "runtime/ops/host/op_host_row.hpp"
@@ -13,14 +14,6 @@ namespace {
 
 using cpu::LayoutNeed;
 using Strides = std::vector<int32_t>;
-
-bool SameStrides(const Shape& shape, const Strides& a, const Strides& b) {
-  for (int32_t i = 0; i < shape.rank; ++i) {
-    const auto k = static_cast<size_t>(i);
-    if (shape[i] != 1 && a[k] != b[k]) return false;
-  }
-  return true;
-}
 
 /// Returns true if a kernel with this need takes an operand with these strides.
 bool Takes(LayoutNeed need, const Tensor& tensor, const Strides& strides) {

@@ -9,14 +9,6 @@ namespace {
 
 using Strides = std::vector<int32_t>;
 
-bool SameStrides(const Shape& shape, const Strides& a, const Strides& b) {
-  for (int32_t i = 0; i < shape.rank; ++i) {
-    const auto k = static_cast<size_t>(i);
-    if (shape[i] != 1 && a[k] != b[k]) return false;
-  }
-  return true;
-}
-
 bool IsDense(const Shape& shape, const Strides& strides, Layout layout) {
   return SameStrides(shape, strides, DenseStrides(shape, layout));
 }

@@ -11,6 +11,16 @@
 
 namespace tenon::converter {
 
+/// Returns true where they are equal; those of dimensions of 1 have no effect.
+[[nodiscard]] inline bool SameStrides(const Shape& shape, const std::vector<int32_t>& a,
+                                      const std::vector<int32_t>& b) {
+  for (int32_t i = 0; i < shape.rank; ++i) {
+    const auto k = static_cast<size_t>(i);
+    if (shape[i] != 1 && a[k] != b[k]) return false;
+  }
+  return true;
+}
+
 /// Keeps constants that were laid out, so that the programs that are compiled from one graph, of
 /// which a search compiles many, share them. Not thread-safe.
 class LaidOutWeights {

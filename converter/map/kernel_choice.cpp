@@ -10,8 +10,6 @@
 namespace tenon::converter {
 namespace {
 
-constexpr double kPicosecondsPerMillisecond = 1e9;
-
 /// Says which of an op's marks is chosen, and why the others are not.
 struct Decision {
   const Mark* mark = nullptr;

@@ -16,8 +16,6 @@
 namespace tenon::converter {
 namespace {
 
-constexpr double kNanosecondsPerMs = 1e6;
-
 uint64_t Read(clockid_t clock) {
   timespec now{};
   clock_gettime(clock, &now);

@@ -10,8 +10,6 @@
 namespace tenon::converter {
 namespace {
 
-constexpr double kNanosecondsPerMs = 1e6;
-
 using OpKey = std::tuple<std::string, std::string, std::string>;  // unit, kernel, op
 /// Contains the nanoseconds of all runs by variant; "" is the default.
 using SamplesOfVariants = std::map<std::string, std::vector<double>>;

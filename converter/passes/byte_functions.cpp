@@ -14,14 +14,12 @@ namespace {
 
 constexpr size_t kEntries = 256;
 /// Limits the search for what ops have in common.
-constexpr size_t kMostOps = 16;
-
-bool IsByte(DType dtype) { return dtype == DType::kI8 || dtype == DType::kU8; }
+constexpr size_t kMostFunctionOps = 16;
 
 /// Finds the tensor that a result is a function of, and the ops between them.
-class RegionFinder {
+class FunctionRegionFinder {
  public:
-  RegionFinder(const Graph& graph, TensorId result)
+  FunctionRegionFinder(const Graph& graph, TensorId result)
       : graph_(graph), result_(result), shape_(graph.tensor(result).shape) {}
 
   /// Returns the farthest such tensor, or kNone.
@@ -72,10 +70,10 @@ class RegionFinder {
   }
 
   void Collect(TensorId id) {
-    if (candidates_.size() >= kMostOps || !IsOfBytes(id) || Has(candidates_, id)) return;
+    if (candidates_.size() >= kMostFunctionOps || !IsOfBytes(id) || Has(candidates_, id)) return;
     if (Has(seen_, id)) return;
     seen_.push_back(id);
-    const OpId maker = seen_.size() < kMostOps ? MakerOf(id) : kNone;
+    const OpId maker = seen_.size() < kMostFunctionOps ? MakerOf(id) : kNone;
     if (maker != kNone) {
       for (const TensorId input : VariablesOf(maker)) Collect(input);
     }
@@ -89,7 +87,7 @@ class RegionFinder {
     const OpId maker = MakerOf(id);
     if (maker == kNone) return false;
     if (std::find(ops_.begin(), ops_.end(), maker) != ops_.end()) return true;
-    if (ops_.size() >= kMostOps) return false;
+    if (ops_.size() >= kMostFunctionOps) return false;
     for (const TensorId input : VariablesOf(maker)) {
       if (!Reaches(input)) return false;
     }
@@ -163,7 +161,7 @@ std::string SourcesOf(const Graph& graph, OpId id, bool with_own) {
 Result<bool> TryMakeByteFunction(Graph& graph, OpId id, const ConstantFolder& fold) {
   if (graph.op(id).kind != OpKind::kQuantizedBinary || !fold) return false;
   const TensorId result = graph.op(id).outputs.front();
-  RegionFinder finder(graph, result);
+  FunctionRegionFinder finder(graph, result);
   const TensorId source = finder.Find();
   if (source == kNone) return false;
   TENON_ASSIGN_OR_RETURN(const std::vector<int32_t> table,

@@ -6,11 +6,12 @@
 
 #include "converter/ir/elements.hpp"
 #include "converter/passes/fold_input_format.hpp"
+#include "converter/passes/quantization.hpp"
 
 namespace tenon::converter {
 namespace {
 
-using Values = std::array<float, 256>;
+using ByteTable = std::array<float, 256>;
 
 /// Returns a constant's values per channel of a tensor whose channels are dimension `axis` (-1: it
 /// has none); none if it varies along other dimensions.
@@ -36,7 +37,7 @@ std::optional<float> OneValue(const Graph& graph, const Op& op, size_t input, fl
   return static_cast<float>(ReadElement(tensor.dtype, tensor.constant->data()));
 }
 
-float Least(DType dtype) { return dtype == DType::kI8 ? -128.0F : 0.0F; }
+float LeastFloat(DType dtype) { return dtype == DType::kI8 ? -128.0F : 0.0F; }
 
 /// An operand with one value, or with one per channel along the op's channel axis.
 std::optional<std::vector<float>> OneOrEach(const Graph& graph, const Op& op, size_t input,
@@ -54,15 +55,13 @@ std::optional<std::vector<float>> OneOrEach(const Graph& graph, const Op& op, si
   return values;
 }
 
-bool IsByte(DType dtype) { return dtype == DType::kI8 || dtype == DType::kU8; }
-
 /// Applies one op to the values of all channels. Returns false if it is not elementwise.
-class Step {
+class ValueStep {
  public:
   /// `axis`: of the channels in the op's output, -1 for none.
-  Step(const Graph& graph, const Op& op, int32_t axis) : graph_(graph), op_(op), axis_(axis) {}
+  ValueStep(const Graph& graph, const Op& op, int32_t axis) : graph_(graph), op_(op), axis_(axis) {}
 
-  bool Apply(std::vector<Values>& channels) const {
+  bool Apply(std::vector<ByteTable>& channels) const {
     switch (op_.kind) {
       case OpKind::kTranspose:
       case OpKind::kCast:  // of u8 to f32: TensorBefore looked
@@ -83,7 +82,7 @@ class Step {
  private:
   [[nodiscard]] DType DTypeOf(TensorId id) const { return graph_.tensor(id).dtype; }
 
-  bool ApplyBinary(std::vector<Values>& channels) const {
+  bool ApplyBinary(std::vector<ByteTable>& channels) const {
     const auto binary = op_.attributes.As<BinaryAttributes>();
     const size_t constant =
         graph_.tensor(op_.inputs[BinaryInput::kX]).IsConstant() ? BinaryInput::kX : BinaryInput::kY;
@@ -114,7 +113,7 @@ class Step {
     }
   }
 
-  bool ApplyQuantize(std::vector<Values>& channels) const {
+  bool ApplyQuantize(std::vector<ByteTable>& channels) const {
     const auto attributes = op_.attributes.As<QuantizeAttributes>();
     const auto scale = OneValue(graph_, op_, QuantizeInput::kScale, 1);
     const auto zero_point = OneValue(graph_, op_, QuantizeInput::kZeroPoint, 0);
@@ -124,11 +123,11 @@ class Step {
       const float steps = value / *scale;
       const float whole =
           attributes.rounding == Rounding::kHalfAway ? std::round(steps) : std::nearbyint(steps);
-      return std::clamp(whole + *zero_point, Least(to), Least(to) + 255);
+      return std::clamp(whole + *zero_point, LeastFloat(to), LeastFloat(to) + 255);
     });
   }
 
-  bool ApplyDequantize(std::vector<Values>& channels) const {
+  bool ApplyDequantize(std::vector<ByteTable>& channels) const {
     const bool along = op_.attributes.As<DequantizeAttributes>().axis == axis_;
     const auto scales = OneOrEach(graph_, op_, QuantizeInput::kScale, 1, along, channels.size());
     const auto zero_points =
@@ -143,11 +142,11 @@ class Step {
     return true;
   }
 
-  bool ApplyLookup(std::vector<Values>& channels) const {
+  bool ApplyLookup(std::vector<ByteTable>& channels) const {
     const Tensor& table = graph_.tensor(op_.inputs[LookupInput::kTable]);
     if (!table.IsConstant()) return false;
     const std::vector<double> entries = ReadElements(table);
-    const float least = Least(DTypeOf(op_.inputs[0]));
+    const float least = LeastFloat(DTypeOf(op_.inputs[0]));
     return ForEach(channels, [&](float value) {
       return static_cast<float>(entries[static_cast<size_t>(value - least)]);
     });
@@ -155,8 +154,8 @@ class Step {
 
   /// Returns false if a value becomes NaN, which no quantized number represents.
   template <typename Function>
-  static bool ForEach(std::vector<Values>& channels, const Function& function) {
-    for (Values& values : channels) {
+  static bool ForEach(std::vector<ByteTable>& channels, const Function& function) {
+    for (ByteTable& values : channels) {
       for (float& value : values) {
         value = function(value);
         if (std::isnan(value)) return false;
@@ -228,10 +227,10 @@ std::optional<ByteValues> FindByteValues(const Graph& graph, TensorId tensor) {
   }
   made.bytes = tensor;
   made.values.resize(shape.rank == 4 ? static_cast<size_t>(shape[1]) : 1);
-  for (Values& values : made.values) std::iota(values.begin(), values.end(), 0.0F);
+  for (ByteTable& values : made.values) std::iota(values.begin(), values.end(), 0.0F);
   for (auto step = path.rbegin(); step != path.rend(); ++step) {
     const Op& op = graph.op(step->first);
-    if (!Step(graph, op, step->second).Apply(made.values)) return std::nullopt;
+    if (!ValueStep(graph, op, step->second).Apply(made.values)) return std::nullopt;
     made.ops += op.kind == OpKind::kTranspose ? 0 : 1;
     made.through_floats = made.through_floats || ComputesInFloats(op);
   }

@@ -19,7 +19,7 @@ Shape VectorOf(size_t size) {
 /// Returns the zero point of each channel's bytes (one if all are equal) for which byte minus zero
 /// point equals the quantized value minus `zero_point`; none if that fails for some byte, or a zero
 /// point is no byte.
-std::optional<std::vector<uint8_t>> ZeroPoints(const ByteValues& made, float zero_point) {
+std::optional<std::vector<uint8_t>> ZeroPointBytes(const ByteValues& made, float zero_point) {
   std::vector<uint8_t> zero_points;
   for (const auto& values : made.values) {
     const float moved = zero_point - values.front();
@@ -123,7 +123,7 @@ class Folder {
       const auto bits = static_cast<uint8_t>(old.constant->front());
       zero_point = static_cast<float>(old.dtype == DType::kI8 ? static_cast<int8_t>(bits) : bits);
     }
-    const auto zero_points = ZeroPoints(made, zero_point);
+    const auto zero_points = ZeroPointBytes(made, zero_point);
     if (!zero_points) return std::string("a byte is not the quantized value");
     Op after = before;
     if (after.inputs.size() <= QuantizedGemmInput::kXZeroPoint)

@@ -11,7 +11,6 @@
 namespace tenon::converter {
 namespace {
 
-bool IsByte(DType dtype) { return dtype == DType::kI8 || dtype == DType::kU8; }
 int32_t Least(DType dtype) { return dtype == DType::kI8 ? -128 : 0; }
 
 /// Returns the entries of the constant table of a lookup whose output is bytes.
@@ -129,13 +128,13 @@ bool FoldIntoProducer(Graph& graph, OpId id, int32_t shift) {
 /// Says where a reader stores the zero point of one of its inputs: in an input, in an attribute, or
 /// nowhere, because its table stays unchanged.
 enum class ZeroPointPlace { kInput, kAttribute, kNowhere };
-struct Reader {
+struct LookupReader {
   ZeroPointPlace place;
   size_t input = 0;
 };
 
 /// Returns none if the op has no zero point that can change.
-std::optional<Reader> ReaderOf(const Graph& graph, const Op& op, size_t index) {
+std::optional<LookupReader> ReaderOf(const Graph& graph, const Op& op, size_t index) {
   const auto known = [&](size_t input) {
     return input >= op.inputs.size() || op.inputs[input] == kNone ||
            graph.tensor(op.inputs[input]).IsConstant();
@@ -144,17 +143,17 @@ std::optional<Reader> ReaderOf(const Graph& graph, const Op& op, size_t index) {
     case OpKind::kQuantizedConv:
     case OpKind::kQuantizedMatMul:
       if (index != GemmInput::kX || !known(QuantizedGemmInput::kXZeroPoint)) return std::nullopt;
-      return Reader{ZeroPointPlace::kInput, QuantizedGemmInput::kXZeroPoint};
+      return LookupReader{ZeroPointPlace::kInput, QuantizedGemmInput::kXZeroPoint};
     case OpKind::kDequantize:
       if (index != QuantizeInput::kX || !known(QuantizeInput::kZeroPoint)) return std::nullopt;
-      return Reader{ZeroPointPlace::kInput, QuantizeInput::kZeroPoint};
+      return LookupReader{ZeroPointPlace::kInput, QuantizeInput::kZeroPoint};
     case OpKind::kQuantizedBinary:
     case OpKind::kQuantizedAveragePool:
     case OpKind::kQuantizedReduce:
-      return Reader{ZeroPointPlace::kAttribute};
+      return LookupReader{ZeroPointPlace::kAttribute};
     case OpKind::kLookup:  // by bits less the least value: the same entry
       if (index != LookupInput::kX) return std::nullopt;
-      return Reader{ZeroPointPlace::kNowhere};
+      return LookupReader{ZeroPointPlace::kNowhere};
     default:
       return std::nullopt;
   }
@@ -196,7 +195,7 @@ bool FoldIntoReaders(Graph& graph, OpId id, int32_t shift) {
     const std::vector<TensorId> inputs = graph.op(reader).inputs;
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (inputs[i] != after) continue;
-      const Reader place = *ReaderOf(graph, graph.op(reader), i);
+      const LookupReader place = *ReaderOf(graph, graph.op(reader), i);
       graph.SetInput(reader, i, before);
       if (place.place == ZeroPointPlace::kInput) {
         if (!MoveZeroPoints(graph, reader, place.input, from, -shift)) return false;

@@ -63,7 +63,7 @@ std::optional<float> ZeroOf(const Graph& graph, const Op& op) {
 }
 
 /// Returns the value that never affects a maximum.
-float LeastOf(DType dtype) {
+float LeastValueOf(DType dtype) {
   if (dtype == DType::kI8) return -128.0F;
   if (dtype == DType::kU8) return 0.0F;
   return -std::numeric_limits<float>::infinity();
@@ -72,7 +72,7 @@ float LeastOf(DType dtype) {
 std::string WhyNotFoldInPool(const Graph& graph, const PadAttributes& pad, const Op& op) {
   if (op.kind == OpKind::kMaxPool) {
     const DType dtype = graph.tensor(op.outputs.front()).dtype;
-    if (pad.value == LeastOf(dtype)) return "";
+    if (pad.value == LeastValueOf(dtype)) return "";
     // A pool of values known to be >= 0 could take zeros, but nothing here proves that they are.
     if (pad.value == 0.0F) return "zeros count in a maximum";
     return "the pad value counts";

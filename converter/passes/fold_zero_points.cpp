@@ -74,7 +74,7 @@ bool NeedsZeroPoint(const Graph& graph, const Op& op) {
   return std::any_of(conv.pads, conv.pads + 4, [](int32_t amount) { return amount != 0; });
 }
 
-void Fold(Graph& graph, OpId id) {
+void FoldZeroPoint(Graph& graph, OpId id) {
   const std::vector<int32_t> folded = FoldedBias(graph, graph.op(id));
   const std::string name = graph.op(id).name + ".folded_bias";
   const TensorId constant =
@@ -113,7 +113,7 @@ Status FoldZeroPoints(Graph& graph, PassContext& context) {
       context.report.declined.push_back({op.name, std::move(reason)});
       continue;
     }
-    Fold(graph, id);
+    FoldZeroPoint(graph, id);
     ++context.report.changed;
   }
   return {};

@@ -9,7 +9,7 @@ namespace tenon::converter {
 namespace {
 
 // `binary` applies a constant to what `main` (a conv or matmul) computes.
-struct Match {
+struct AffineMatch {
   OpId binary = kNone;
   OpId main = kNone;
   TensorId constant = kNone;
@@ -25,7 +25,7 @@ struct Affine {
   }
 };
 
-std::optional<Match> FindMatch(const Graph& graph, OpId id) {
+std::optional<AffineMatch> FindMatch(const Graph& graph, OpId id) {
   const Op& op = graph.op(id);
   if (op.kind != OpKind::kBinary) return std::nullopt;
   const BinaryFunction function = op.attributes.As<BinaryAttributes>().function;
@@ -35,12 +35,12 @@ std::optional<Match> FindMatch(const Graph& graph, OpId id) {
     if (!graph.tensor(constant).IsConstant()) continue;
     OpId main = ProducerOfKind(graph, op.inputs[i], OpKind::kConv);
     if (main == kNone) main = ProducerOfKind(graph, op.inputs[i], OpKind::kMatMul);
-    if (main != kNone) return Match{id, main, constant, i == 1};
+    if (main != kNone) return AffineMatch{id, main, constant, i == 1};
   }
   return std::nullopt;
 }
 
-std::string WhyNotFusable(const Graph& graph, const Match& match) {
+std::string WhyNotFusable(const Graph& graph, const AffineMatch& match) {
   const Op& main = graph.op(match.main);
   const Tensor& output = graph.tensor(main.outputs.front());
   const Tensor& result = graph.tensor(graph.op(match.binary).outputs.front());
@@ -63,7 +63,7 @@ std::string WhyNotFusable(const Graph& graph, const Match& match) {
 }
 
 // Finds gain and shift. Returns why there are none, or empty.
-std::string FindAffine(const Graph& graph, const Match& match, Affine& affine) {
+std::string FindAffine(const Graph& graph, const AffineMatch& match, Affine& affine) {
   const Op& main = graph.op(match.main);
   const Shape& output = graph.tensor(main.outputs.front()).shape;
   const auto values = PerChannel(graph.tensor(match.constant), output, ChannelAxis(graph, main));
@@ -149,7 +149,7 @@ void SetBias(Graph& graph, OpId main, const Affine& affine, std::vector<double> 
   ReplaceBias(graph, main, bias);
 }
 
-std::string TryFuse(Graph& graph, const Match& match) {
+std::string TryFuse(Graph& graph, const AffineMatch& match) {
   if (std::string reason = WhyNotFusable(graph, match); !reason.empty()) return reason;
   Affine affine;
   if (std::string reason = FindAffine(graph, match, affine); !reason.empty()) return reason;
@@ -170,7 +170,7 @@ std::string TryFuse(Graph& graph, const Match& match) {
 Status FuseAffine(Graph& graph, PassContext& context) {
   for (OpId id : graph.OpOrder()) {
     if (!graph.IsOp(id)) continue;
-    const std::optional<Match> match = FindMatch(graph, id);
+    const std::optional<AffineMatch> match = FindMatch(graph, id);
     if (!match.has_value()) continue;
     const std::string reason = TryFuse(graph, *match);
     if (reason.empty()) {

@@ -25,7 +25,7 @@ struct Beside {
 };
 
 /// What an attention is made of; the op is put in the place of its last product.
-struct Match {
+struct AttentionMatch {
   OpId product = kNone;  ///< of queries and keys
   OpId softmax = kNone;
   std::vector<OpId> between;  ///< from the last product back to the queries and keys
@@ -50,7 +50,7 @@ bool SameMatrices(const Shape& a, const Shape& b) {
 }
 
 /// Goes back over reshapes that only count the matrices in another way, into the match.
-TensorId BeforeReshapes(const Graph& graph, TensorId id, Match& match) {
+TensorId BeforeReshapes(const Graph& graph, TensorId id, AttentionMatch& match) {
   for (;;) {
     const OpId reshape = SoleProducer(graph, id, OpKind::kReshape);
     if (reshape == kNone) return id;
@@ -91,7 +91,7 @@ const Op* BinaryOf(const Graph& graph, TensorId id, BinaryFunction function) {
 }
 
 /// Goes back over a product or quotient with a number, into the match's scale.
-bool TakeNumber(const Graph& graph, TensorId& x, Match& match) {
+bool TakeNumber(const Graph& graph, TensorId& x, AttentionMatch& match) {
   const Op* op = BinaryOf(graph, x, BinaryFunction::kDiv);
   const bool divides = op != nullptr;
   if (!divides) op = BinaryOf(graph, x, BinaryFunction::kMul);
@@ -108,7 +108,7 @@ bool TakeNumber(const Graph& graph, TensorId& x, Match& match) {
 }
 
 /// Goes back over a product of scores with a number for each matrix of them.
-bool TakeFactor(const Graph& graph, TensorId& scores, Match& match) {
+bool TakeFactor(const Graph& graph, TensorId& scores, AttentionMatch& match) {
   const Op* mul = BinaryOf(graph, scores, BinaryFunction::kMul);
   if (mul == nullptr || match.factor.tensor != kNone) return false;
   const Shape& shape = graph.tensor(scores).shape;
@@ -127,7 +127,7 @@ bool TakeFactor(const Graph& graph, TensorId& scores, Match& match) {
 }
 
 /// Goes from scores, which may be scaled, back to queries and keys, which may be scaled, too.
-bool TakeScores(const Graph& graph, TensorId scores, Match& match) {
+bool TakeScores(const Graph& graph, TensorId scores, AttentionMatch& match) {
   scores = BeforeReshapes(graph, scores, match);
   while (TakeNumber(graph, scores, match) || TakeFactor(graph, scores, match)) {
   }
@@ -142,10 +142,11 @@ bool TakeScores(const Graph& graph, TensorId scores, Match& match) {
   return std::isfinite(static_cast<float>(match.scale));
 }
 
-using Take = bool (*)(const Graph& graph, TensorId scores, Match& match);
+using TakePart = bool (*)(const Graph& graph, TensorId scores, AttentionMatch& match);
 
 /// Goes back over a sum of scores and a mask; `take` goes on from the scores.
-bool TakeSum(const Graph& graph, TensorId logits, Beside Match::*mask, Take take, Match& match) {
+bool TakeSum(const Graph& graph, TensorId logits, Beside AttentionMatch::*mask, TakePart take,
+             AttentionMatch& match) {
   logits = BeforeReshapes(graph, logits, match);
   const Op* sum = BinaryOf(graph, logits, BinaryFunction::kAdd);
   if (sum == nullptr) return false;
@@ -155,7 +156,7 @@ bool TakeSum(const Graph& graph, TensorId logits, Beside Match::*mask, Take take
     const TensorId scores = sum->inputs[i];
     // The mask must not be the scores, which attention keeps nowhere, nor have more dimensions.
     if (sum->inputs[1 - i] == scores || !SameMatrices(graph.tensor(scores).shape, shape)) continue;
-    Match rest = match;
+    AttentionMatch rest = match;
     rest.*mask = {sum->inputs[1 - i], shape};
     if (!take(graph, scores, rest)) continue;
     match = std::move(rest);
@@ -165,29 +166,30 @@ bool TakeSum(const Graph& graph, TensorId logits, Beside Match::*mask, Take take
 }
 
 /// Takes scores, or what is left of a sum of them and two constant masks.
-bool TakeMaskedScores(const Graph& graph, TensorId scores, Match& match) {
-  Match plain = match;
+bool TakeMaskedScores(const Graph& graph, TensorId scores, AttentionMatch& match) {
+  AttentionMatch plain = match;
   if (TakeScores(graph, scores, plain)) {
     match = std::move(plain);
     return true;
   }
   return graph.tensor(match.mask.tensor).IsConstant() &&
-         TakeSum(graph, scores, &Match::inner_mask, TakeScores, match) &&
+         TakeSum(graph, scores, &AttentionMatch::inner_mask, TakeScores, match) &&
          graph.tensor(match.inner_mask.tensor).IsConstant();
 }
 
 /// Goes back over the sums with masks, if there are any.
-std::optional<Match> MatchScores(const Graph& graph, TensorId logits, const Match& last) {
-  Match match = last;
+std::optional<AttentionMatch> MatchScores(const Graph& graph, TensorId logits,
+                                          const AttentionMatch& last) {
+  AttentionMatch match = last;
   if (TakeScores(graph, logits, match)) return match;
   match = last;
-  if (TakeSum(graph, logits, &Match::mask, TakeMaskedScores, match)) return match;
+  if (TakeSum(graph, logits, &AttentionMatch::mask, TakeMaskedScores, match)) return match;
   return std::nullopt;
 }
 
-std::optional<Match> MatchAttention(const Graph& graph, const Op& last) {
+std::optional<AttentionMatch> MatchAttention(const Graph& graph, const Op& last) {
   if (!IsPlainProduct(graph, last) || last.inputs[0] == last.inputs[1]) return std::nullopt;
-  Match match;
+  AttentionMatch match;
   match.softmax =
       SoleProducer(graph, BeforeReshapes(graph, last.inputs[0], match), OpKind::kSoftmax);
   if (match.softmax == kNone) return std::nullopt;
@@ -252,7 +254,7 @@ void AddBroadcast(const std::vector<double>& values, const Shape& shape, const S
 }
 
 /// The mask that has the effect of both, if there are two. Returns why not, or an empty text.
-std::string JoinMasks(Graph& graph, Match& match) {
+std::string JoinMasks(Graph& graph, AttentionMatch& match) {
   if (match.inner_mask.tensor == kNone) return "";
   const Tensor& outer = graph.tensor(match.mask.tensor);
   const Tensor& inner = graph.tensor(match.inner_mask.tensor);
@@ -272,7 +274,7 @@ std::string JoinMasks(Graph& graph, Match& match) {
 }
 
 /// The queries, each matrix times its factor, if there is one.
-Result<TensorId> Scaled(Graph& graph, const Match& match, OpId before) {
+Result<TensorId> Scaled(Graph& graph, const AttentionMatch& match, OpId before) {
   if (match.factor.tensor == kNone) return match.queries;
   TENON_ASSIGN_OR_RETURN(const TensorId queries,
                          WithBatchesOf(graph, match.factor.scores, match.queries, before));
@@ -301,7 +303,7 @@ Result<TensorId> Values(Graph& graph, OpId last) {
 }
 
 /// Puts an attention before the last product. The mask says how its matrices are counted.
-Result<OpId> InsertAttention(Graph& graph, OpId last, const Match& match) {
+Result<OpId> InsertAttention(Graph& graph, OpId last, const AttentionMatch& match) {
   TENON_ASSIGN_OR_RETURN(const TensorId queries, Scaled(graph, match, last));
   TENON_ASSIGN_OR_RETURN(const TensorId values, Values(graph, last));
   const bool is_masked = match.mask.tensor != kNone;
@@ -322,7 +324,7 @@ Result<OpId> InsertAttention(Graph& graph, OpId last, const Match& match) {
 }
 
 /// Why the ops are better left apart, or an empty text.
-std::string WhyNot(const Graph& graph, OpId last, const Match& match, const Op& attention,
+std::string WhyNot(const Graph& graph, OpId last, const AttentionMatch& match, const Op& attention,
                    const PassContext& context) {
   const Shape& q = graph.tensor(attention.inputs[0]).shape;
   if (q[q.rank - 2] < 2) {
@@ -372,7 +374,7 @@ Status FuseAttention(Graph& graph, PassContext& context) {
   const std::vector<OpId> order = graph.OpOrder();
   for (const OpId id : order) {
     if (!graph.IsOp(id) || graph.op(id).kind != OpKind::kMatMul) continue;
-    std::optional<Match> match = MatchAttention(graph, graph.op(id));
+    std::optional<AttentionMatch> match = MatchAttention(graph, graph.op(id));
     if (!match) continue;
     std::string reason = JoinMasks(graph, *match);
     if (!reason.empty()) {

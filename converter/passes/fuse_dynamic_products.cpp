@@ -136,7 +136,7 @@ class Reader {
 };
 
 /// A product and what makes floats of its sums.
-struct Match {
+struct ProductMatch {
   TensorId x = kNone;
   TensorId weights = kNone;
   TensorId zero_point = kNone;  ///< of the weights
@@ -152,7 +152,7 @@ TensorId Other(const Op& op, TensorId operand) {
 }
 
 /// True if the constant holds the sums of the columns less their zero points.
-bool AreColumnSums(const Graph& graph, TensorId sums, const Match& match) {
+bool AreColumnSums(const Graph& graph, TensorId sums, const ProductMatch& match) {
   const Tensor& given = graph.tensor(sums);
   const Shape& shape = graph.tensor(match.weights).shape;
   if (!given.IsConstant() || given.shape.Elements() != shape[1]) return false;
@@ -172,8 +172,8 @@ class Matcher {
  public:
   explicit Matcher(const Graph& graph) : graph_(graph), reader_(graph) {}
 
-  std::optional<Match> Find(OpId product) const {
-    Match match;
+  std::optional<ProductMatch> Find(OpId product) const {
+    ProductMatch match;
     TensorId scale = kNone;
     TensorId zero_point = kNone;
     if (!ReadProduct(graph_.op(product), match, scale, zero_point)) return std::nullopt;
@@ -185,7 +185,7 @@ class Matcher {
 
  private:
   /// Reads the product of bytes that get their scale and zero point from the range of x.
-  bool ReadProduct(const Op& op, Match& match, TensorId& scale, TensorId& zero_point) const {
+  bool ReadProduct(const Op& op, ProductMatch& match, TensorId& scale, TensorId& zero_point) const {
     using In = QuantizedGemmInput;
     if (op.kind != OpKind::kQuantizedMatMul) return false;
     const auto attributes = op.attributes.As<QuantizedMatMulAttributes>();
@@ -224,7 +224,7 @@ class Matcher {
   }
 
   /// The product's sums, from which what the zero point of x adds to them is taken; or kNone.
-  TensorId LessZeroPoint(TensorId sums, const Match& match, TensorId zero_point) const {
+  TensorId LessZeroPoint(TensorId sums, const ProductMatch& match, TensorId zero_point) const {
     const Op* less = ReaderOf(sums, BinaryFunction::kSub);
     if (less == nullptr || less->inputs[0] != sums || !IsPlain(*less)) return kNone;
     const Op* shift = reader_.Binary({less->inputs[1]}, BinaryFunction::kMul);
@@ -243,7 +243,7 @@ class Matcher {
   }
 
   /// Reads the product of the sums, as floats, and both scales.
-  bool ReadScale(TensorId sums, TensorId x_scale, Match& match) const {
+  bool ReadScale(TensorId sums, TensorId x_scale, ProductMatch& match) const {
     const OpId cast = graph_.OnlyConsumer(sums);
     if (cast == kNone || graph_.op(cast).kind != OpKind::kCast) return false;
     const TensorId floats = graph_.op(cast).outputs[0];
@@ -273,7 +273,7 @@ class Matcher {
   }
 
   /// Takes the sum behind it, if it adds a row or an element to each.
-  void ReadBias(Match& match) const {
+  void ReadBias(ProductMatch& match) const {
     const TensorId scaled = graph_.op(match.last).outputs[0];
     const Op* sum = ReaderOf(scaled, BinaryFunction::kAdd);
     if (sum == nullptr || match.activation.function != UnaryFunction::kIdentity) return;
@@ -296,7 +296,7 @@ class Matcher {
 };
 
 /// Puts the op in the place of the match's last one. Returns whether a fast kernel runs it.
-Result<bool> Replace(Graph& graph, const Match& match, PassContext& context) {
+Result<bool> Replace(Graph& graph, const ProductMatch& match, PassContext& context) {
   TensorId scale = match.scale;
   const Tensor& given = graph.tensor(scale);
   const Shape vector({static_cast<int32_t>(given.shape.Elements())});
@@ -337,7 +337,7 @@ Result<bool> Replace(Graph& graph, const Match& match, PassContext& context) {
 Status FuseDynamicProducts(Graph& graph, PassContext& context) {
   for (const OpId id : graph.OpOrder()) {
     if (!graph.IsOp(id)) continue;
-    const std::optional<Match> match = Matcher(graph).Find(id);
+    const std::optional<ProductMatch> match = Matcher(graph).Find(id);
     if (!match) continue;
     TENON_ASSIGN_OR_RETURN(const bool replaced, Replace(graph, *match, context));
     if (replaced) ++context.report.changed;

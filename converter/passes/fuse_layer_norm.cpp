@@ -17,7 +17,7 @@ constexpr int32_t kLast = -1;
 constexpr int32_t kChannels = -3;
 
 /// What a normalisation is made of; the op is put in the place of `last`.
-struct Match {
+struct LayerNormMatch {
   OpId last = kNone;
   TensorId x = kNone;
   TensorId scale = kNone;  ///< a constant of one element for each of a row; kNone: ones
@@ -145,10 +145,10 @@ bool IsRowParameter(const Graph& graph, TensorId id, TensorId x, int32_t axis) {
          RealValues(graph, id).has_value();
 }
 
-std::optional<Match> MatchOf(const Graph& graph, OpId last, TensorId v, const Deviation& deviation,
-                             int32_t axis) {
+std::optional<LayerNormMatch> MatchOf(const Graph& graph, OpId last, TensorId v,
+                                      const Deviation& deviation, int32_t axis) {
   if (deviation.of != v) return std::nullopt;
-  Match match;
+  LayerNormMatch match;
   match.last = last;
   match.axis = axis;
   bool is_centred = false;
@@ -162,7 +162,7 @@ std::optional<Match> MatchOf(const Graph& graph, OpId last, TensorId v, const De
 }
 
 /// v / deviation, or v times its reciprocal.
-std::optional<Match> MatchQuotient(const Graph& graph, OpId id, int32_t axis) {
+std::optional<LayerNormMatch> MatchQuotient(const Graph& graph, OpId id, int32_t axis) {
   if (axis == kChannels && graph.tensor(graph.op(id).outputs[0]).shape.rank != 4) {
     return std::nullopt;
   }
@@ -183,7 +183,7 @@ std::optional<Match> MatchQuotient(const Graph& graph, OpId id, int32_t axis) {
 }
 
 /// Takes the product with a row's constant, then the sum with another, that alone read the result.
-void TakeScaleAndBias(const Graph& graph, Match& match) {
+void TakeScaleAndBias(const Graph& graph, LayerNormMatch& match) {
   const auto take = [&](BinaryFunction function, TensorId* parameter) {
     const TensorId result = graph.op(match.last).outputs[0];
     const OpId next = graph.OnlyConsumer(result);
@@ -265,8 +265,8 @@ bool AreParameters(const Graph& graph, const Gain& gain, const Shift& shift, Ten
 }
 
 /// x g + shift with g = scale / deviation.
-std::optional<Match> MatchTerms(const Graph& graph, OpId id, TensorId x, TensorId g,
-                                TensorId shift_id) {
+std::optional<LayerNormMatch> MatchTerms(const Graph& graph, OpId id, TensorId x, TensorId g,
+                                         TensorId shift_id) {
   const auto shift = MatchShift(graph, shift_id, g);
   if (!shift || MeanArgument(graph, shift->mean, kLast) != x) return std::nullopt;
   const auto gain = MatchGain(graph, g, x);
@@ -284,7 +284,7 @@ std::optional<Match> MatchTerms(const Graph& graph, OpId id, TensorId x, TensorI
 
 /// x g + (bias - mean g) with g = scale / deviation, as TensorFlow and Keras write it, or without
 /// scale and bias, as LiteRT Torch does.
-std::optional<Match> MatchFactored(const Graph& graph, OpId id) {
+std::optional<LayerNormMatch> MatchFactored(const Graph& graph, OpId id) {
   const auto* sum = OperandsOf(graph, id, BinaryFunction::kAdd);
   if (sum == nullptr) return std::nullopt;
   for (size_t i = 0; i < 2; ++i) {
@@ -310,7 +310,7 @@ TensorId AsRow(Graph& graph, TensorId id) {
   return graph.AddConstant(tensor.name + ".row", tensor.dtype, Shape(dims, 1), tensor.constant);
 }
 
-TensorId Ones(Graph& graph, const Match& match) {
+TensorId Ones(Graph& graph, const LayerNormMatch& match) {
   const Shape& shape = graph.tensor(match.x).shape;
   const int32_t count = shape[shape.rank + match.axis];
   const std::vector<float> ones(static_cast<size_t>(count), 1.0F);
@@ -322,7 +322,7 @@ TensorId Ones(Graph& graph, const Match& match) {
 }
 
 /// Normalises along the channels, between transposes that put them last and back.
-Status NormaliseChannels(Graph& graph, const Match& match, std::vector<TensorId> inputs) {
+Status NormaliseChannels(Graph& graph, const LayerNormMatch& match, std::vector<TensorId> inputs) {
   const std::string name = graph.op(match.last).name;
   const auto add = [&](OpKind kind, const std::string& called, const std::vector<TensorId>& of,
                        const Attributes& attributes) {
@@ -341,7 +341,7 @@ Status NormaliseChannels(Graph& graph, const Match& match, std::vector<TensorId>
   return {};
 }
 
-Status Replace(Graph& graph, const Match& match) {
+Status Replace(Graph& graph, const LayerNormMatch& match) {
   const TensorId scale = match.scale == kNone ? Ones(graph, match) : AsRow(graph, match.scale);
   std::vector<TensorId> inputs = {match.x, scale};
   if (match.bias != kNone) inputs.push_back(AsRow(graph, match.bias));
@@ -367,7 +367,7 @@ Status FuseMatches(Graph& graph, PassContext& context, const MatchOp& match_op) 
   const std::vector<OpId> order = graph.OpOrder();
   for (const OpId id : order) {
     if (!graph.IsOp(id) || graph.op(id).kind != OpKind::kBinary) continue;
-    const std::optional<Match> match = match_op(id);
+    const std::optional<LayerNormMatch> match = match_op(id);
     if (!match) continue;
     TENON_RETURN_IF_ERROR(Replace(graph, *match));
     ++context.report.changed;
@@ -379,7 +379,7 @@ Status FuseMatches(Graph& graph, PassContext& context, const MatchOp& match_op) 
 
 Status FuseLayerNorm(Graph& graph, PassContext& context) {
   return FuseMatches(graph, context, [&](OpId id) {
-    std::optional<Match> match = MatchFactored(graph, id);
+    std::optional<LayerNormMatch> match = MatchFactored(graph, id);
     if (match) return match;
     match = MatchQuotient(graph, id, kLast);
     if (match) TakeScaleAndBias(graph, *match);
@@ -389,7 +389,7 @@ Status FuseLayerNorm(Graph& graph, PassContext& context) {
 
 Status FuseChannelNorm(Graph& graph, PassContext& context) {
   return FuseMatches(graph, context, [&](OpId id) {
-    std::optional<Match> match = MatchQuotient(graph, id, kChannels);
+    std::optional<LayerNormMatch> match = MatchQuotient(graph, id, kChannels);
     if (match) TakeScaleAndBias(graph, *match);
     return match;
   });

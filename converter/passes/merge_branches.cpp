@@ -22,10 +22,6 @@ struct Branch {
   std::vector<double> shift;
 };
 
-bool IsConstantF32(const Graph& graph, TensorId id) {
-  return graph.tensor(id).IsConstant() && graph.tensor(id).dtype == DType::kF32;
-}
-
 /// Why the convolution is no linear function with constants of f32, or an empty text.
 std::string WhyNotLinear(const Graph& graph, OpId conv) {
   const Op& op = graph.op(conv);

@@ -84,9 +84,9 @@ class ChannelsLast {
 };
 
 /// Puts ops in front of the last one of a move, each on the result of the one before.
-class Writer {
+class ChannelsLastWriter {
  public:
-  Writer(Graph& graph, const ImageMove& move)
+  ChannelsLastWriter(Graph& graph, const ImageMove& move)
       : graph_(graph), position_(move.last), value_(move.x) {}
 
   Status Transpose(const std::vector<int32_t>& permutation) {
@@ -130,7 +130,7 @@ Status Rewrite(Graph& graph, const ImageMove& move) {
     permutation.push_back(
         static_cast<int32_t>(std::find(before.begin(), before.end(), part) - before.begin()));
   }
-  Writer writer(graph, move);
+  ChannelsLastWriter writer(graph, move);
   TENON_RETURN_IF_ERROR(writer.Transpose(kChannelsLastAxes));
   TENON_RETURN_IF_ERROR(writer.Reshape(Reordered(move.parts, before)));
   TENON_RETURN_IF_ERROR(writer.Transpose(permutation));

@@ -15,14 +15,15 @@ bool IsRowMajor(const Graph& graph, const Op& op) {
 }
 
 /// What a new op is to be.
-struct Step {
+struct MoveStep {
   std::string name;
   OpKind kind;
   Attributes attributes;
 };
 
 /// Puts two ops in the place of `before` and of `id`, which alone reads it.
-bool ReplaceBoth(Graph& graph, OpId before, OpId id, const Step& first, const Step& second) {
+bool ReplaceBoth(Graph& graph, OpId before, OpId id, const MoveStep& first,
+                 const MoveStep& second) {
   const std::string between = graph.tensor(graph.op(before).outputs.front()).name + ".moved";
   const Result<OpId> inserted =
       graph.InsertOp(before, first.kind, first.name, {graph.op(before).inputs.front()},

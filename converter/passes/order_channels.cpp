@@ -11,10 +11,6 @@
 namespace tenon::converter {
 namespace {
 
-bool IsConstantF32(const Graph& graph, TensorId id) {
-  return graph.tensor(id).IsConstant() && graph.tensor(id).dtype == DType::kF32;
-}
-
 /// Its outputs may be computed in any order.
 bool IsFree(const Graph& graph, const Op& conv) {
   if (!IsConstantF32(graph, conv.inputs[ConvInput::kWeights])) return false;

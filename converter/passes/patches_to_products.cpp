@@ -18,10 +18,6 @@ struct Cut {
   std::vector<int32_t> order;
 };
 
-bool IsConstantF32(const Graph& graph, TensorId id) {
-  return graph.tensor(id).IsConstant() && graph.tensor(id).dtype == DType::kF32;
-}
-
 /// Returns true where each element of the image is in one window, of several elements, and no
 /// window has padding.
 bool HasPatches(const Graph& graph, const Op& conv) {
@@ -50,9 +46,9 @@ bool HasConstants(const Graph& graph, const Op& conv) {
 }
 
 /// Writes the product in front of the convolution.
-class Writer {
+class ProductWriter {
  public:
-  Writer(Graph& graph, OpId conv)
+  ProductWriter(Graph& graph, OpId conv)
       : graph_(graph),
         conv_(conv),
         name_(graph.op(conv).name),
@@ -174,7 +170,7 @@ class Writer {
 
 /// Returns whether the convolution was replaced.
 Result<bool> TryReplace(Graph& graph, OpId id, PassContext& context) {
-  Writer writer(graph, id);
+  ProductWriter writer(graph, id);
   TENON_ASSIGN_OR_RETURN(const TensorId image, writer.Run());
   const OpId last = graph.tensor(image).producer;
   if (!context.has_fast_kernel(graph, graph.op(writer.product()))) {

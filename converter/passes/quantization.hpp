@@ -12,6 +12,8 @@
 
 namespace tenon::converter {
 
+[[nodiscard]] inline bool IsByte(DType dtype) { return dtype == DType::kI8 || dtype == DType::kU8; }
+
 /// A quantized tensor stands for (q - zero_point) * scale: one of each, or one for each index of
 /// `axis`. Scales are positive and finite.
 struct Quantization {

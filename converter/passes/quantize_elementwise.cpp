@@ -8,7 +8,7 @@ namespace tenon::converter {
 namespace {
 
 /// The op whose result a quantize op stores, and the bounds between them.
-struct Match {
+struct ElementwiseMatch {
   OpId main = kNone;
   std::vector<OpId> absorbed;
   Quantization y;
@@ -23,7 +23,7 @@ struct Replacement {
   std::vector<std::pair<std::string, std::vector<float>>> parameters;  ///< further inputs
 };
 
-std::string FindMain(const Graph& graph, OpId quantize, Match& match) {
+std::string FindMain(const Graph& graph, OpId quantize, ElementwiseMatch& match) {
   match.output = OutputOf(match.y);
   TensorId real = graph.op(quantize).inputs.front();
   OpId reader = quantize;
@@ -43,7 +43,7 @@ std::string FindMain(const Graph& graph, OpId quantize, Match& match) {
   }
 }
 
-std::string FindSources(const Graph& graph, size_t count, Match& match) {
+std::string FindSources(const Graph& graph, size_t count, ElementwiseMatch& match) {
   for (size_t i = 0; i < count; ++i) {
     auto source = PlainSourceOf(graph, graph.op(match.main).inputs[i]);
     if (!source.has_value()) {
@@ -60,7 +60,7 @@ QuantizedScale ScaleOf(double scale) {
   return result;
 }
 
-Replacement QuantizedBinary(const Match& match, const BinaryAttributes& binary) {
+Replacement QuantizedBinary(const ElementwiseMatch& match, const BinaryAttributes& binary) {
   QuantizedBinaryAttributes attributes;
   attributes.function = binary.function;
   const Quantization& x = match.sources[0].as;
@@ -74,7 +74,7 @@ Replacement QuantizedBinary(const Match& match, const BinaryAttributes& binary) 
   return {OpKind::kQuantizedBinary, Attributes(attributes), {}};
 }
 
-Replacement QuantizedAveragePool(const Match& match, const PoolAttributes& pool) {
+Replacement QuantizedAveragePool(const ElementwiseMatch& match, const PoolAttributes& pool) {
   const Quantization& x = match.sources[0].as;
   QuantizedAveragePoolAttributes attributes;
   attributes.pool = pool;
@@ -84,7 +84,8 @@ Replacement QuantizedAveragePool(const Match& match, const PoolAttributes& pool)
   return {OpKind::kQuantizedAveragePool, Attributes(attributes), {}};
 }
 
-Replacement QuantizedReduce(const Match& match, const ReduceAttributes& reduce, int64_t count) {
+Replacement QuantizedReduce(const ElementwiseMatch& match, const ReduceAttributes& reduce,
+                            int64_t count) {
   const Quantization& x = match.sources[0].as;
   const double divisor =
       reduce.function == ReduceFunction::kMean ? static_cast<double>(count) : 1.0;
@@ -97,7 +98,7 @@ Replacement QuantizedReduce(const Match& match, const ReduceAttributes& reduce, 
   return {OpKind::kQuantizedReduce, Attributes(attributes), {}};
 }
 
-Replacement QuantizedSoftmax(const Match& match, const SoftmaxAttributes& softmax) {
+Replacement QuantizedSoftmax(const ElementwiseMatch& match, const SoftmaxAttributes& softmax) {
   QuantizedSoftmaxAttributes attributes;
   attributes.softmax = softmax;
   attributes.scale = ScaleOf(match.sources[0].as.scales.front());
@@ -117,7 +118,8 @@ std::vector<float> OfBytes(const std::vector<double>& values, const Quantization
 
 /// A normalisation does not change with its input's scale and zero point, but for epsilon; those of
 /// its result become part of its scale and bias. Returns why not, or empty.
-std::string NormaliseBytes(const Graph& graph, const Match& match, Replacement& replacement) {
+std::string NormaliseBytes(const Graph& graph, const ElementwiseMatch& match,
+                           Replacement& replacement) {
   const Op& op = graph.op(match.main);
   const Quantization& x = match.sources[0].as;
   const Quantization& y = match.y;
@@ -156,7 +158,7 @@ int64_t Reduced(const Graph& graph, const Op& op) {
   return graph.tensor(op.inputs.front()).shape.Elements() / std::max<int64_t>(outputs, 1);
 }
 
-std::string WhyNotMain(const Graph& graph, Match& match, Replacement& replacement) {
+std::string WhyNotMain(const Graph& graph, ElementwiseMatch& match, Replacement& replacement) {
   const Op& op = graph.op(match.main);
   const bool two = op.kind == OpKind::kBinary;
   switch (op.kind) {
@@ -203,7 +205,7 @@ std::string WhyNotMain(const Graph& graph, Match& match, Replacement& replacemen
 }  // namespace
 
 Result<std::string> TryQuantizeResult(Graph& graph, OpId id) {
-  Match match;
+  ElementwiseMatch match;
   const auto target = PlainTargetOf(graph, graph.op(id));
   if (!target.has_value()) return std::string("its scale and zero point are not one constant each");
   match.y = *target;

@@ -31,7 +31,7 @@ std::optional<std::vector<double>> PerChannel(const Graph& graph, TensorId const
 }
 
 /// The ops and operands that become one quantized op.
-struct Match {
+struct GemmMatch {
   OpId gemm = kNone;
   Source x;
   Source w;
@@ -74,7 +74,7 @@ std::vector<double> LargestSums(const Graph& graph, const Op& op, const Source& 
 }
 
 /// `values`: real numbers, one per channel, that `tensor` stands for.
-void SetBias(const Graph& graph, TensorId tensor, std::vector<double> values, Match& match) {
+void SetBias(const Graph& graph, TensorId tensor, std::vector<double> values, GemmMatch& match) {
   match.bias_scales.assign(1, 1.0);
   if (const auto source = SourceOf(graph, tensor); source.has_value()) {
     match.bias_scales.assign(source->as.scales.begin(), source->as.scales.end());
@@ -95,7 +95,7 @@ bool IsInput(const Op& op, const Quantization& x) {
   return op.kind == OpKind::kConv && x.axis == 1 && bytes && one_scale;
 }
 
-std::string WhyNotOperands(const Graph& graph, const Op& op, Match& match) {
+std::string WhyNotOperands(const Graph& graph, const Op& op, GemmMatch& match) {
   const auto x = SourceOf(graph, op.inputs[GemmInput::kX]);
   const auto w = SourceOf(graph, op.inputs[GemmInput::kWeights]);
   if (!x.has_value() || !w.has_value()) {
@@ -114,7 +114,7 @@ std::string WhyNotOperands(const Graph& graph, const Op& op, Match& match) {
   return "";
 }
 
-std::string WhyNotBias(const Graph& graph, const Op& op, Match& match) {
+std::string WhyNotBias(const Graph& graph, const Op& op, GemmMatch& match) {
   const TensorId bias = op.InputOrNone(GemmInput::kBias);
   if (bias == kNone) return "";
   const bool conv = op.kind == OpKind::kConv;
@@ -126,7 +126,7 @@ std::string WhyNotBias(const Graph& graph, const Op& op, Match& match) {
 }
 
 /// Fuses the bias that the only reader of `match.result` adds, if that op does nothing else.
-void TakeAddition(const Graph& graph, Match& match) {
+void TakeAddition(const Graph& graph, GemmMatch& match) {
   const OpId id = graph.OnlyConsumer(match.result);
   if (id == kNone || graph.op(id).kind != OpKind::kBinary || !match.bias.empty()) return;
   const Op& add = graph.op(id);
@@ -145,7 +145,7 @@ void TakeAddition(const Graph& graph, Match& match) {
 }
 
 /// Follows bounds after the result up to a quantize op; fuses them if there is one.
-void TakeQuantize(const Graph& graph, Match& match) {
+void TakeQuantize(const Graph& graph, GemmMatch& match) {
   std::vector<Clamp> clamps;
   std::vector<OpId> ops;
   OpId next = graph.OnlyConsumer(match.result);
@@ -176,7 +176,7 @@ struct Factors {
 /// Returns the bias of channel `i` in units of its sum, clamped so that no sum is out of range.
 /// Dead channels have minute scales, so that biases can exceed their type: what is cut off must be
 /// negligible against a step of the output.
-std::optional<int32_t> BiasOf(const Match& match, size_t i, double step) {
+std::optional<int32_t> BiasOf(const GemmMatch& match, size_t i, double step) {
   const double x_scale = match.x.as.scales.front();
   const double unit = x_scale * double{match.w.as.scales[i % match.w.as.scales.size()]};
   double ratio = match.bias_scales[i % match.bias_scales.size()] / unit;
@@ -189,7 +189,7 @@ std::optional<int32_t> BiasOf(const Match& match, size_t i, double step) {
   return static_cast<int32_t>(steps);
 }
 
-std::string WhyNotFactors(const Match& match, Factors& factors) {
+std::string WhyNotFactors(const GemmMatch& match, Factors& factors) {
   const float x_scale = match.x.as.scales.front();
   const std::vector<float>& scales = match.w.as.scales;
   const float y_scale = match.quantize == kNone ? 1.0F : match.y.scales.front();
@@ -230,7 +230,7 @@ Attributes AttributesOf(const Op& op, const QuantizedOutput& output) {
   return Attributes(attributes);
 }
 
-Result<OpId> Insert(Graph& graph, const Match& match, const Factors& factors) {
+Result<OpId> Insert(Graph& graph, const GemmMatch& match, const Factors& factors) {
   const Op op = graph.op(match.gemm);
   using In = QuantizedGemmInput;
   std::vector<TensorId> inputs(In::kWeightsZeroPoint + 1, kNone);
@@ -293,9 +293,9 @@ Status SplitOff(Graph& graph, OpId id) {
 
 /// Makes the product with the following ops that can be fused; without them if the result is out of
 /// range.
-Match MatchWithReaders(const Graph& graph, Match match, Factors& factors) {
+GemmMatch MatchWithReaders(const Graph& graph, GemmMatch match, Factors& factors) {
   match.result = graph.op(match.gemm).outputs.front();
-  Match extended = match;
+  GemmMatch extended = match;
   TakeAddition(graph, extended);
   TakeQuantize(graph, extended);
   factors = {};
@@ -308,7 +308,7 @@ Match MatchWithReaders(const Graph& graph, Match match, Factors& factors) {
 }  // namespace
 
 Result<std::string> TryQuantizeGemm(Graph& graph, OpId id) {
-  Match match;
+  GemmMatch match;
   match.gemm = id;
   Factors factors;
   std::string reason = WhyNotOperands(graph, graph.op(id), match);

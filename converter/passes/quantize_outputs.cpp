@@ -7,14 +7,14 @@ namespace tenon::converter {
 namespace {
 
 /// The bytes that the quantize op requantises.
-struct Match {
+struct OutputMatch {
   Source source;
   Quantization target;
   std::vector<Clamp> clamps;  ///< the one that is applied last first
 };
 
-std::optional<Match> FindMatch(const Graph& graph, OpId quantize) {
-  Match match;
+std::optional<OutputMatch> FindMatch(const Graph& graph, OpId quantize) {
+  OutputMatch match;
   const auto target = PlainTargetOf(graph, graph.op(quantize));
   if (!target.has_value()) return std::nullopt;
   match.target = *target;
@@ -47,7 +47,7 @@ std::optional<int32_t> ShiftOf(const Quantization& from, const Quantization& to)
   return shift;
 }
 
-void Change(QuantizedOutput& output, const Match& match, int32_t shift) {
+void Change(QuantizedOutput& output, const OutputMatch& match, int32_t shift) {
   for (size_t i = match.clamps.size(); i-- > 0;) {
     QuantizedOutput bounds = OutputOf(match.source.as);
     ApplyClamp(match.source.as, match.clamps[i], bounds);
@@ -60,7 +60,7 @@ void Change(QuantizedOutput& output, const Match& match, int32_t shift) {
   output.max += shift;
 }
 
-bool ChangeOutputOf(Op& op, const Match& match, int32_t shift) {
+bool ChangeOutputOf(Op& op, const OutputMatch& match, int32_t shift) {
   const int offset = TraitsOf(op.kind).output_offset;
   if (offset < 0) return false;
   auto output = op.attributes.Member<QuantizedOutput>(offset);
@@ -70,7 +70,7 @@ bool ChangeOutputOf(Op& op, const Match& match, int32_t shift) {
 }
 
 /// Makes a quantize op store what the later one would.
-bool ChangeQuantize(Graph& graph, OpId producer, OpId later, const Match& match) {
+bool ChangeQuantize(Graph& graph, OpId producer, OpId later, const OutputMatch& match) {
   if (!match.clamps.empty() || !PlainTargetOf(graph, graph.op(producer)).has_value()) return false;
   const Op& from = graph.op(later);
   std::vector<TensorId> inputs = from.inputs;

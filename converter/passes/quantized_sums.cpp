@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "converter/ir/elements.hpp"
+#include "converter/passes/quantization.hpp"
 #include "runtime/ops/host/op_host_row.hpp"
 #include "runtime/ops/requantize.hpp"
 
@@ -26,8 +27,6 @@ std::optional<std::vector<int64_t>> Integers(const Graph& graph, TensorId id) {
   }
   return values;
 }
-
-bool IsByte(DType dtype) { return dtype == DType::kI8 || dtype == DType::kU8; }
 
 /// Makes [depth][output] [output][depth].
 std::vector<int64_t> Turned(const std::vector<int64_t>& values, size_t outputs) {

@@ -13,7 +13,8 @@ namespace tenon::converter {
 namespace {
 
 using In = QuantizedGemmInput;
-using Values = std::vector<std::optional<int64_t>>;  ///< by channel; none: it is not constant
+using ChannelValues =
+    std::vector<std::optional<int64_t>>;  ///< by channel; none: it is not constant
 
 /// Kernels take channels by four.
 constexpr size_t kChannelStep = 4;
@@ -22,8 +23,8 @@ bool HasPads(const int32_t (&pads)[4]) {
   return std::any_of(pads, pads + 4, [](int32_t amount) { return amount != 0; });
 }
 
-Values ConstantsOf(const QuantizedSums& sums) {
-  Values values(sums.outputs());
+ChannelValues ConstantsOf(const QuantizedSums& sums) {
+  ChannelValues values(sums.outputs());
   for (size_t i = 0; i < values.size(); ++i) values[i] = sums.ConstantValue(i);
   return values;
 }
@@ -31,7 +32,7 @@ Values ConstantsOf(const QuantizedSums& sums) {
 /// The ops from one whose outputs have constant channels to the one that reads them.
 struct Chain {
   std::vector<OpId> ops;  ///< the maker, what channels pass through, the reader
-  Values values;          ///< that the reader finds; none: the channel must stay
+  ChannelValues values;   ///< that the reader finds; none: the channel must stay
 };
 
 class ChainFinder {
@@ -39,7 +40,7 @@ class ChainFinder {
   explicit ChainFinder(const Graph& graph) : graph_(graph) {}
 
   /// Returns none if nothing reads the channels of `maker` in a way that can do with fewer.
-  std::optional<Chain> Find(OpId maker, Values values) {
+  std::optional<Chain> Find(OpId maker, ChannelValues values) {
     chain_.ops = {maker};
     chain_.values = std::move(values);
     for (;;) {
@@ -266,7 +267,7 @@ class Narrower {
 };
 
 /// Returns the channels that stay.
-std::vector<size_t> KeptOf(const Values& values) {
+std::vector<size_t> KeptOf(const ChannelValues& values) {
   const auto varying = static_cast<size_t>(
       std::count_if(values.begin(), values.end(), [](const auto& value) { return !value; }));
   const size_t wanted = RoundUp(std::max<size_t>(varying, 1), kChannelStep);
@@ -281,7 +282,7 @@ std::vector<size_t> KeptOf(const Values& values) {
 }
 
 /// Gives constant outputs factors in the usual range, and no weights. Returns whether any changed.
-bool PlainFactors(Graph& graph, OpId id, QuantizedSums& sums, const Values& values) {
+bool PlainFactors(Graph& graph, OpId id, QuantizedSums& sums, const ChannelValues& values) {
   const Op& op = graph.op(id);
   const bool each = sums.multiplier.size() == sums.outputs() && sums.outputs() > 1;
   if (sums.output.rounding != Rounding::kFixedPoint || !each) return false;
@@ -322,7 +323,7 @@ Result<bool> Visit(Graph& graph, OpId id) {
   if (dtype != DType::kI8 && dtype != DType::kU8) return false;
   auto sums = ReadQuantizedSums(graph, op);
   if (!sums) return false;
-  const Values values = ConstantsOf(*sums);
+  const ChannelValues values = ConstantsOf(*sums);
   if (std::none_of(values.begin(), values.end(), [](const auto& v) { return v.has_value(); })) {
     return false;
   }

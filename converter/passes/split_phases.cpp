@@ -46,11 +46,9 @@ bool IsPlain(const ConvAttributes& conv) {
 }
 
 bool HasConstants(const Graph& graph, const Op& conv) {
-  const auto is_constant = [&](TensorId id) {
-    return graph.tensor(id).IsConstant() && graph.tensor(id).dtype == DType::kF32;
-  };
   const TensorId bias = conv.InputOrNone(ConvInput::kBias);
-  return is_constant(conv.inputs[ConvInput::kWeights]) && (bias == kNone || is_constant(bias)) &&
+  return IsConstantF32(graph, conv.inputs[ConvInput::kWeights]) &&
+         (bias == kNone || IsConstantF32(graph, bias)) &&
          conv.InputOrNone(ConvInput::kResidual) == kNone &&
          conv.InputOrNone(ConvInput::kXMean) == kNone &&
          conv.InputOrNone(ConvInput::kWeightsScale) == kNone;

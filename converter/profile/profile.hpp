@@ -33,6 +33,8 @@ struct Durations {
 /// Summarises samples in any unit of which `per_ms` are a millisecond, by the mean of the faster
 /// half. Sorts `samples`.
 [[nodiscard]] Durations Summarise(std::vector<double>& samples, double per_ms);
+/// What a millisecond has of the clocks' unit.
+constexpr double kNanosecondsPerMs = 1e6;
 
 /// Summarises samples of equally long rounds, which follow each other, by the mean of the middle
 /// half of the fastest round: a machine that others share may be slow for whole rounds. Sorts

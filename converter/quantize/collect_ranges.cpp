@@ -7,7 +7,7 @@ namespace tenon::converter {
 namespace {
 
 /// Outputs that a run computes at once: bounds the memory that they take.
-constexpr int64_t kMostBytes = int64_t{256} << 20;
+constexpr int64_t kMostSampleBytes = int64_t{256} << 20;
 
 Status IncludeAll(const Tensor& tensor, Span<const float> values, ValueRange& range) {
   for (const float value : values) {
@@ -51,7 +51,7 @@ Result<std::map<TensorId, Histogram>> CollectRanges(const Graph& graph,
   for (const TensorId id : graph.Tensors()) {
     const Tensor& tensor = graph.tensor(id);
     if (tensor.IsConstant() || tensor.dtype != DType::kF32) continue;
-    if (!some.empty() && bytes + tensor.ByteSize() > kMostBytes) {
+    if (!some.empty() && bytes + tensor.ByteSize() > kMostSampleBytes) {
       TENON_RETURN_IF_ERROR(CollectSome(graph, some, samples, result));
       some.clear();
       bytes = 0;

@@ -7,7 +7,7 @@ namespace tenon::converter {
 namespace {
 
 /// Results that a run computes at once: bounds the memory that they take.
-constexpr int64_t kMostBytes = int64_t{128} << 20;
+constexpr int64_t kMostActivationBytes = int64_t{128} << 20;
 
 /// A layer and its twin, which computes the same from rounded operands.
 struct Twin {
@@ -92,7 +92,7 @@ Result<std::map<OpId, std::vector<double>>> MeanErrors(const Graph& graph,
     if (!TraitsOf(op.kind).IsFloatGemm()) continue;
     const int64_t more = 2 * graph.tensor(op.outputs.front()).ByteSize();
     if (more == 0) continue;
-    if (!some.empty() && bytes + more > kMostBytes) {
+    if (!some.empty() && bytes + more > kMostActivationBytes) {
       TENON_RETURN_IF_ERROR(measure());
       some.clear();
       bytes = 0;

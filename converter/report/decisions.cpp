@@ -45,12 +45,6 @@ Json MappingJson(const Conversion& conversion) {
   return mapping;
 }
 
-constexpr double kPicosecondsPerMillisecond = 1e9;
-
-double Milliseconds(Picoseconds time) {
-  return static_cast<double>(time) / kPicosecondsPerMillisecond;
-}
-
 Json OrNull(const std::optional<Picoseconds>& time) {
   return time ? Json(Milliseconds(*time)) : Json(nullptr);
 }

@@ -5,7 +5,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-double Milliseconds(Picoseconds time) { return static_cast<double>(time) / 1e9; }
 double PerSecond(Picoseconds period) {
   return period > 0 ? 1e12 / static_cast<double>(period) : 0.0;
 }

@@ -8,11 +8,6 @@
 namespace tenon::converter {
 namespace {
 
-double Milliseconds(Picoseconds time) {
-  constexpr double kPerMillisecond = 1e9;
-  return static_cast<double>(time) / kPerMillisecond;
-}
-
 /// Tiles may be parts of the whole, or of patches.
 std::string PartsOf(const Patching& patching, SplitDimension dimension) {
   const std::string tiles = fmt::format("{} tiles by width", patching.tiles);

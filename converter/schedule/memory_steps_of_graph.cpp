@@ -14,10 +14,10 @@ namespace {
 
 constexpr Index kNoStorageIndex = UINT32_MAX;
 
-class ProblemMaker {
+class MemoryProblemMaker {
  public:
-  ProblemMaker(const Graph& graph, const Locations& locations, const StepTimes& times,
-               const OutsideInputs& outside)
+  MemoryProblemMaker(const Graph& graph, const Locations& locations, const StepTimes& times,
+                     const OutsideInputs& outside)
       : graph_(graph),
         locations_(locations),
         times_(times),
@@ -295,7 +295,7 @@ class StepsWriter {
 
 StepsOfGraph MakeStepsProblem(const Graph& graph, const Locations& locations,
                               const StepTimes& times, const OutsideInputs& outside) {
-  return ProblemMaker(graph, locations, times, outside).Run();
+  return MemoryProblemMaker(graph, locations, times, outside).Run();
 }
 
 Result<RanSteps> RunSteps(Graph& graph, const Locations& locations, const StepsOfGraph& problem,

@@ -16,9 +16,9 @@ bool IsUsuallyAView(OpKind kind) {
          view == ViewKind::kInputsInsideOutput;
 }
 
-class ProblemMaker {
+class MappingProblemMaker {
  public:
-  ProblemMaker(const Graph& graph, const KernelChoiceOptions& options)
+  MappingProblemMaker(const Graph& graph, const KernelChoiceOptions& options)
       : graph_(graph), options_(options), board_(*options.board), marking_(options) {
     marking_.backends = BackendsOf(options);
   }
@@ -112,7 +112,7 @@ Result<OptimalChoice> ChooseOptimalMap(const Graph& graph, const KernelChoiceOpt
                                        MapObjective objective, const OptimalMapOptions& search) {
   Graph mapped = graph;
   TENON_ASSIGN_OR_RETURN(const std::vector<MappedOp> table, ChooseKernels(mapped, options));
-  const OptimalMapProblem problem = ProblemMaker(graph, options).Make(objective);
+  const OptimalMapProblem problem = MappingProblemMaker(graph, options).Make(objective);
   std::vector<int32_t> table_unit;
   for (const OpId id : mapped.OpOrder()) {
     const Unit* unit = UnitFor(*options.board, mapped.op(id));

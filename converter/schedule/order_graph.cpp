@@ -11,9 +11,9 @@ namespace {
 
 constexpr Index kNoIndex = UINT32_MAX;
 
-class ProblemMaker {
+class OrderProblemMaker {
  public:
-  ProblemMaker(const Graph& graph, const Locations& locations, const OutsideInputs& outside)
+  OrderProblemMaker(const Graph& graph, const Locations& locations, const OutsideInputs& outside)
       : graph_(graph),
         locations_(locations),
         outside_(outside),
@@ -186,7 +186,7 @@ class Sequencer {
 
 OrderProblem MakeOrderProblem(const Graph& graph, const Locations& locations,
                               const OutsideInputs& outside) {
-  return ProblemMaker(graph, locations, outside).Run();
+  return OrderProblemMaker(graph, locations, outside).Run();
 }
 
 std::vector<OpId> WithElidedOps(const Graph& graph, const Locations& locations,

@@ -12,10 +12,10 @@ namespace {
 
 constexpr Index kNobody = UINT32_MAX;
 
-class ProblemMaker {
+class ProgramProblemMaker {
  public:
-  ProblemMaker(const Graph& graph, const Locations& locations, const Board& board,
-               const CostModel& model, const ProblemOptions& options)
+  ProgramProblemMaker(const Graph& graph, const Locations& locations, const Board& board,
+                      const CostModel& model, const ProblemOptions& options)
       : graph_(graph),
         locations_(locations),
         board_(board),
@@ -267,7 +267,7 @@ BoardMemory MemoryOf(const Board& board) {
 Result<ProgramProblem> MakeProgramProblem(const Graph& graph, const Locations& locations,
                                           const Board& board, const CostModel& model,
                                           const ProblemOptions& options) {
-  return ProblemMaker(graph, locations, board, model, options).Run();
+  return ProgramProblemMaker(graph, locations, board, model, options).Run();
 }
 
 }  // namespace tenon::converter

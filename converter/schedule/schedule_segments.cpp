@@ -15,7 +15,7 @@ namespace tenon::converter {
 namespace {
 
 /// A list of segments with what follows from it.
-struct Candidate {
+struct OrderCandidate {
   SegmentList list;
   Picoseconds time = 0;    ///< simulated; while it is not placed, without waits for reused bytes
   bool as_listed = false;  ///< its segments run one after the other: their order stays
@@ -79,10 +79,10 @@ class SegmentScheduler {
   /// Adds a candidate and returns its simulated time.
   Result<Picoseconds> Add(SegmentList list) {
     ++result_.order.tried;
-    for (const Candidate& known : candidates_) {
+    for (const OrderCandidate& known : candidates_) {
       if (known.list == list) return known.time;
     }
-    Candidate candidate;
+    OrderCandidate candidate;
     TENON_ASSIGN_OR_RETURN(const Simulation simulation,
                            Simulate(ProgramOf(list, WaitsOf(list, {}))));
     candidate.time = simulation.makespan;
@@ -116,7 +116,7 @@ class SegmentScheduler {
   Result<bool> TryToReach() {
     const auto is_enough = [&](Picoseconds time) { return time <= search().target; };
     const bool any = std::any_of(candidates_.begin(), candidates_.end(),
-                                 [&](const Candidate& one) { return is_enough(one.time); });
+                                 [&](const OrderCandidate& one) { return is_enough(one.time); });
     if (!any) return false;
     TENON_RETURN_IF_ERROR(PlaceFastest());
     return best_ && is_enough(best_->simulation.makespan);
@@ -157,9 +157,10 @@ class SegmentScheduler {
     int equals = 0;
     // Of equals the last one, which the search has made with memory in mind.
     std::reverse(candidates_.begin(), candidates_.end());
-    std::stable_sort(candidates_.begin(), candidates_.end(),
-                     [](const Candidate& a, const Candidate& b) { return a.time < b.time; });
-    for (Candidate& candidate : candidates_) {
+    std::stable_sort(
+        candidates_.begin(), candidates_.end(),
+        [](const OrderCandidate& a, const OrderCandidate& b) { return a.time < b.time; });
+    for (OrderCandidate& candidate : candidates_) {
       if (best_ && best_->simulation.makespan < candidate.time) break;
       if (best_ && best_->simulation.makespan == candidate.time && ++equals >= kMostEquals) break;
       TENON_RETURN_IF_ERROR(TryPlace(candidate).status());
@@ -171,7 +172,7 @@ class SegmentScheduler {
   Status PlaceSmall() {
     Status failed;
     ProposeSmallSegments(segments_, search(), limit(), [&](const SegmentList& list) {
-      Candidate candidate;
+      OrderCandidate candidate;
       candidate.list = list;
       candidate.as_listed = true;
       ++result_.order.tried;
@@ -221,7 +222,7 @@ class SegmentScheduler {
 
   /// Returns the bytes that it needs; it becomes the best if they are there and nothing that fits
   /// takes less time.
-  Result<int64_t> TryPlace(const Candidate& candidate) {
+  Result<int64_t> TryPlace(const OrderCandidate& candidate) {
     PlacedSegments placed;
     placed.list = candidate.list;
     SortByStart(candidate.as_listed, placed);
@@ -359,7 +360,7 @@ class SegmentScheduler {
   SegmentGraph segments_;
   std::vector<OpTime> op_times_;  ///< by node
   Picoseconds bound_ = 0;
-  std::vector<Candidate> candidates_;
+  std::vector<OrderCandidate> candidates_;
   std::optional<PlacedSegments> best_;  ///< of those that fit
   int64_t fewest_bytes_ = INT64_MAX;    ///< that a candidate needs
 };

@@ -10,11 +10,11 @@
 namespace tenon::converter {
 namespace {
 
-constexpr size_t kNobody = SIZE_MAX;
+constexpr size_t kNoUser = SIZE_MAX;
 
 /// The segments and steps that touch a root.
 struct Touch {
-  size_t segment = kNobody;  ///< the only one, or kNobody where `crosses`
+  size_t segment = kNoUser;  ///< the only one, or kNoUser where `crosses`
   bool crosses = false;      ///< several segments, or the caller, touch it
   bool from_start = false;   ///< an input lies there
   bool to_end = false;       ///< an output lies there
@@ -99,7 +99,7 @@ class SegmentPlacer {
     const TensorId root = locations_.at(id).root;
     if (graph_.tensor(root).IsConstant()) return nullptr;
     Touch& touch = touches_[root];
-    if (touch.segment == kNobody) touch.segment = segment;
+    if (touch.segment == kNoUser) touch.segment = segment;
     touch.crosses = touch.crosses || touch.segment != segment;
     const auto [first, last] = chains_.SpanOf(step);
     touch.first_step = std::min(touch.first_step, first);

@@ -9,7 +9,7 @@ namespace tenon::converter {
 namespace {
 
 constexpr int32_t kSeveralStages = -1;
-constexpr int32_t kNoStage = -2;
+constexpr int32_t kOfNoStage = -2;
 
 /// The problem of one stage, and which ops of the whole it has.
 struct StageSteps {
@@ -84,12 +84,12 @@ class Programmer {
   }
 
   void FindOwners() {
-    owner_.assign(whole_.problem.storages.size(), kNoStage);
+    owner_.assign(whole_.problem.storages.size(), kOfNoStage);
     for (Index op = 0; op < whole_.ops.size(); ++op) {
       const RepeatableOp& row = whole_.problem.ops[op];
       for (const std::vector<Index>* used : {&row.reads, &row.writes}) {
         for (const Index s : *used) {
-          const bool is_first = owner_[s] == kNoStage || owner_[s] == StageOf(op);
+          const bool is_first = owner_[s] == kOfNoStage || owner_[s] == StageOf(op);
           owner_[s] = is_first ? StageOf(op) : kSeveralStages;
         }
       }

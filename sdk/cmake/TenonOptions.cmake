@@ -120,15 +120,15 @@ if(TENON_PYTHON AND NOT pybind11_FOUND)
 endif()
 option(TENON_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 
-# Sanitizers, coverage and other processors compile each file of tests by itself, so that each is
-# known to include what it uses.
+# Sanitizers, coverage and other processors compile each file by itself, so that each is known to
+# include what it uses.
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT CMAKE_CROSSCOMPILING AND NOT TENON_SANITIZE AND
    NOT TENON_COVERAGE AND NOT TENON_FUZZ)
   set(batches_default ON)
 else()
   set(batches_default OFF)
 endif()
-option(TENON_BATCHES "Compile several files of a test program, or of the command, as one" ${batches_default})
+option(TENON_BATCHES "Compile several files of a test program, of the converter or of the command as one" ${batches_default})
 
 # Tests and benchmarks compare with oneDNN's kernels where it is found.
 set(TENON_ONEDNN_REFERENCE OFF)

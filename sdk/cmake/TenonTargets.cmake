@@ -73,7 +73,8 @@ endfunction()
 
 # tenon_host_library(NAME SOURCES...): C++20. Where TENON_PRECOMPILED_BY is set, that library's
 # precompiled headers are used: standard ones and fmt. TENON_HOST_OPTIONS: how it is optimised, if
-# not as the build's type has it.
+# not as the build's type has it. Compiled in batches where TENON_BATCHES is on, but
+# for firmware: libraries for its tests are made of device code.
 function(tenon_host_library name)
   add_library(${name} STATIC ${ARGN})
   target_compile_features(${name} PUBLIC cxx_std_20)
@@ -91,17 +92,21 @@ function(tenon_host_library name)
   endif()
   string(REGEX REPLACE "^tenon_" "" alias ${name})
   add_library(tenon::${alias} ALIAS ${name})
+  if(TENON_BATCHES AND NOT TENON_FIRMWARE)
+    cmake_language(EVAL CODE "cmake_language(DEFER CALL tenon_batches [[${name}]])")
+  endif()
 endfunction()
 
-# tenon_test(NAME SOURCES ... LIBS ... [LABEL quick|full] [TIMEOUT seconds] [ALONE]): one CTest test,
-# made of the doctest cases of its sources. All tests of a folder are one program, named for the
+# tenon_test(NAME SOURCES ... LIBS ... [LABEL quick|full] [TIMEOUT seconds] [ALONE]
+# [LONG pattern...]): one CTest test, made of the doctest cases of its sources. LONG: those with such
+# names take long and are a test of their own, NAME_long, labelled full. All tests of a folder are one program, named for the
 # folder, of which CTest runs the cases of those sources; ALONE: a program of its own, named NAME,
 # for what cannot be linked with the folder's other tests. Third-party headers come as system
 # headers. Other processors have a program for each test: boards have no memory for more, and the
 # quick tests of an emulated processor build few of them. For bare metal the program has the whole
 # C++ library, and CTest runs it on the emulated board.
 function(tenon_test name)
-  cmake_parse_arguments(arg "ALONE" "LABEL;TIMEOUT" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(arg "ALONE" "LABEL;TIMEOUT" "SOURCES;LIBS;LONG" ${ARGN})
   if(NOT arg_LABEL)
     set(arg_LABEL quick)
   endif()
@@ -111,7 +116,8 @@ function(tenon_test name)
   if(arg_ALONE OR CMAKE_CROSSCOMPILING)
     tenon_test_program(${name} ${arg_SOURCES})
     target_link_libraries(${name} PRIVATE ${arg_LIBS})
-    add_test(NAME ${name} COMMAND ${name})
+    set(program ${name})
+    set(cases "")
   else()
     tenon_folder_tests(program)
     set(files "")
@@ -131,12 +137,24 @@ function(tenon_test name)
       tenon_test_program(${program} ${arg_SOURCES})
     endif()
     target_link_libraries(${program} PRIVATE ${arg_LIBS})
-    add_test(NAME ${name} COMMAND ${program} "--source-file=${files}")
-    # A test whose files have no cases is a mistake above.
-    set_tests_properties(${name} PROPERTIES FAIL_REGULAR_EXPRESSION "test cases: +0 ")
+    set(cases "--source-file=${files}")
   endif()
-  set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT}
+  set(tests ${name})
+  if(arg_LONG)
+    list(JOIN arg_LONG "," long)
+    add_test(NAME ${name} COMMAND ${program} ${cases} "-tce=${long}")
+    add_test(NAME ${name}_long COMMAND ${program} ${cases} "-tc=${long}")
+    list(APPEND tests ${name}_long)
+  else()
+    add_test(NAME ${name} COMMAND ${program} ${cases})
+  endif()
+  # A test without cases is a mistake above.
+  set_tests_properties(${tests} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT}
+    FAIL_REGULAR_EXPRESSION "test cases: +0 "
     ENVIRONMENT "TENON_SOURCE_DIR=${PROJECT_SOURCE_DIR};TENON_BINARY_DIR=${PROJECT_BINARY_DIR}")
+  if(arg_LONG)
+    set_tests_properties(${name}_long PROPERTIES LABELS full TIMEOUT 3600)
+  endif()
 endfunction()
 
 # tenon_folder_tests(VARIABLE): the name of the program with the tests of this folder.
@@ -162,14 +180,14 @@ function(tenon_test_program name)
   set_target_properties(${name} PROPERTIES CXX_STANDARD 20
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
   if(TENON_BATCHES)
-    cmake_language(EVAL CODE "cmake_language(DEFER CALL tenon_test_batches [[${name}]])")
+    cmake_language(EVAL CODE "cmake_language(DEFER CALL tenon_batches [[${name}]])")
   endif()
 endfunction()
 
-# tenon_test_batches(PROGRAM): up to eight of its files that lie in one folder are compiled as one
+# tenon_batches(PROGRAM): up to eight of its files that lie in one folder are compiled as one
 # (docs/decisions/0041-tests-compiled-in-batches.md). Called when all of them are known, so that the
 # batches of a folder are of about one size.
-function(tenon_test_batches program)
+function(tenon_batches program)
   set(most 8)
   get_target_property(sources ${program} SOURCES)
   list(FILTER sources INCLUDE REGEX "\\.cpp$")
@@ -194,4 +212,9 @@ function(tenon_test_batches program)
     endforeach()
   endforeach()
   set_target_properties(${program} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # Said of types that have members of a file's own types, since the file is included here.
+    target_compile_options(${program} PRIVATE
+      $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
+  endif()
 endfunction()

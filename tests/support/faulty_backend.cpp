@@ -201,29 +201,25 @@ Status SpoilOnDevice(const DeviceApi& api, const KernelCall& call) {
   return api.drain(call.queue, kPatience);
 }
 
-template <size_t kIndex>
-Status Check(const KernelSetup& setup) {
-  const KernelEntry& kernel = now->original(kIndex);
+Status CheckOriginal(size_t index, const KernelSetup& setup) {
+  const KernelEntry& kernel = now->original(index);
   TENON_RETURN_IF_ERROR(kernel.check(setup));
   if (now->Concerns(setup.op)) now->Prepare(kernel, setup);
   return OkStatus();
 }
 
-template <size_t kIndex>
-Status Load(const KernelSetup& setup, void** shared) {
+Status LoadOriginal(size_t index, const KernelSetup& setup, void** shared) {
   const WrongCall wrong(setup.op);
-  return now->original(kIndex).load(WithCall(setup, wrong.call()), shared);
+  return now->original(index).load(WithCall(setup, wrong.call()), shared);
 }
 
-template <size_t kIndex>
-Status Open(const KernelSetup& setup, void* shared, void** state) {
+Status OpenOriginal(size_t index, const KernelSetup& setup, void* shared, void** state) {
   const WrongCall wrong(setup.op);
-  return now->original(kIndex).open(WithCall(setup, wrong.call()), shared, state);
+  return now->original(index).open(WithCall(setup, wrong.call()), shared, state);
 }
 
-template <size_t kIndex>
-Status Run(const KernelCall& call) {
-  const KernelEntry& kernel = now->original(kIndex);
+Status RunOriginal(size_t index, const KernelCall& call) {
+  const KernelEntry& kernel = now->original(index);
   if (!now->Concerns(call.op)) return kernel.run(call);
   if (now->fault.kind == FaultKind::kStale) return OkStatus();
   const WrongCall wrong(call.op);
@@ -235,14 +231,24 @@ Status Run(const KernelCall& call) {
   return OkStatus();
 }
 
+/// Entries are functions without state: one of each kind for every index, with nothing in it but
+/// the index, since there are hundreds.
 template <size_t kIndex>
 void Wrap(std::vector<KernelEntry>& kernels) {
   if (kIndex >= kernels.size()) return;
   KernelEntry& entry = kernels[kIndex];
-  entry.check = Check<kIndex>;
-  if (entry.load != nullptr) entry.load = Load<kIndex>;
-  if (entry.open != nullptr) entry.open = Open<kIndex>;
-  entry.run = Run<kIndex>;
+  entry.check = [](const KernelSetup& setup) { return CheckOriginal(kIndex, setup); };
+  if (entry.load != nullptr) {
+    entry.load = [](const KernelSetup& setup, void** shared) {
+      return LoadOriginal(kIndex, setup, shared);
+    };
+  }
+  if (entry.open != nullptr) {
+    entry.open = [](const KernelSetup& setup, void* shared, void** state) {
+      return OpenOriginal(kIndex, setup, shared, state);
+    };
+  }
+  entry.run = [](const KernelCall& call) { return RunOriginal(kIndex, call); };
   entry.packing_key = nullptr;  // what a fault concerns, no other op shares
 }
 

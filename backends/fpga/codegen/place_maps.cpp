@@ -7,7 +7,7 @@ namespace tenon::fpga {
 namespace {
 
 /// Maps that take the same words, one after the other, and when they are alive.
-struct Block {
+struct MapBlock {
   std::vector<int> maps;
   int first = 0;  ///< layer
   int last = 0;
@@ -24,7 +24,7 @@ class Placer {
     FindLives();
     result_.word.assign(program_.maps.size(), kUnused);
     while (!TryToPlace()) Spill();
-    for (const Block& block : blocks_) {
+    for (const MapBlock& block : blocks_) {
       for (const int map : block.maps) result_.word[static_cast<size_t>(map)] = block.place;
       result_.words = std::max(result_.words, block.place + block.words);
     }
@@ -80,13 +80,13 @@ class Placer {
       }
       Join(block_of, block_of[from], block_of[to]);
     }
-    std::erase_if(blocks_, [](const Block& block) { return block.maps.empty(); });
+    std::erase_if(blocks_, [](const MapBlock& block) { return block.maps.empty(); });
   }
 
   void Join(std::vector<int>& block_of, int into, int other) {
     if (into == other) return;
-    Block& target = blocks_[static_cast<size_t>(into)];
-    Block& source = blocks_[static_cast<size_t>(other)];
+    MapBlock& target = blocks_[static_cast<size_t>(into)];
+    MapBlock& source = blocks_[static_cast<size_t>(other)];
     for (const int map : source.maps) {
       target.maps.push_back(map);
       block_of[static_cast<size_t>(map)] = into;
@@ -96,14 +96,14 @@ class Placer {
     source.maps.clear();
   }
 
-  static bool Meet(const Block& a, const Block& b) {
+  static bool Meet(const MapBlock& a, const MapBlock& b) {
     return a.first <= b.last && b.first <= a.last;
   }
 
   /// True if a layer uses maps of both.
-  [[nodiscard]] bool ShareLayer(const Block& a, const Block& b) const {
+  [[nodiscard]] bool ShareLayer(const MapBlock& a, const MapBlock& b) const {
     return std::any_of(program_.layers.begin(), program_.layers.end(), [&](const Layer& layer) {
-      const auto uses = [&](const Block& block) {
+      const auto uses = [&](const MapBlock& block) {
         return std::any_of(block.maps.begin(), block.maps.end(), [&](int map) {
           return map == layer.input.map || map == layer.output.map ||
                  (layer.residual && map == layer.residual->other.map);
@@ -122,7 +122,7 @@ class Placer {
     std::stable_sort(order.begin(), order.end(),
                      [&](size_t a, size_t b) { return blocks_[a].words > blocks_[b].words; });
     for (size_t i = 0; i < order.size(); ++i) {
-      Block& block = blocks_[order[i]];
+      MapBlock& block = blocks_[order[i]];
       block.place = FreePlace(block, order, i, /*own_banks=*/true);
       if (block.place < 0) block.place = FreePlace(block, order, i, /*own_banks=*/false);
       if (block.place < 0) return false;
@@ -130,11 +130,11 @@ class Placer {
     return true;
   }
 
-  [[nodiscard]] int64_t FreePlace(const Block& block, const std::vector<size_t>& order,
+  [[nodiscard]] int64_t FreePlace(const MapBlock& block, const std::vector<size_t>& order,
                                   size_t placed, bool own_banks) const {
     std::vector<std::pair<int64_t, int64_t>> taken;  // [begin, end), while the block is alive
     for (size_t i = 0; i < placed; ++i) {
-      const Block& other = blocks_[order[i]];
+      const MapBlock& other = blocks_[order[i]];
       if (!Meet(block, other)) continue;
       int64_t begin = other.place;
       int64_t end = other.place + other.words;
@@ -153,7 +153,7 @@ class Placer {
     return place + block.words <= most_ ? place : -1;
   }
 
-  [[nodiscard]] bool MayBeWithoutRoom(const Block& block) const {
+  [[nodiscard]] bool MayBeWithoutRoom(const MapBlock& block) const {
     return std::all_of(block.maps.begin(), block.maps.end(), [&](int map) {
       return without_room_.empty() || without_room_[static_cast<size_t>(map)];
     });
@@ -165,17 +165,19 @@ class Placer {
     int64_t most = -1;
     for (int n = 0; n < static_cast<int>(program_.layers.size()); ++n) {
       int64_t alive = 0;
-      for (const Block& block : blocks_) {
+      for (const MapBlock& block : blocks_) {
         if (block.first <= n && n <= block.last) alive += block.words;
       }
       if (alive <= most) continue;
       most = alive;
       worst = n;
     }
-    const Block* largest = nullptr;
-    for (const Block& block : blocks_) {
+    const MapBlock* largest = nullptr;
+    for (const MapBlock& block : blocks_) {
       if (block.first > worst || worst > block.last) continue;
-      const auto rank = [&](const Block& of) { return std::pair(MayBeWithoutRoom(of), of.words); };
+      const auto rank = [&](const MapBlock& of) {
+        return std::pair(MayBeWithoutRoom(of), of.words);
+      };
       if (largest == nullptr || rank(block) > rank(*largest)) largest = &block;
     }
     for (const int map : largest->maps) {
@@ -190,7 +192,7 @@ class Placer {
   MapPlaces result_;
   std::vector<int> first_;  ///< by map: layer
   std::vector<int> last_;
-  std::vector<Block> blocks_;
+  std::vector<MapBlock> blocks_;
 };
 
 }  // namespace

@@ -20,7 +20,6 @@ constexpr double kStart = 200;               ///< from the start to the first la
 constexpr double kBetweenLayers = 8;
 constexpr double kTileBytesACycle = 64;
 constexpr double kChannelBytes = 10;  ///< of bias, factor and shift, before the weights
-constexpr int kFoldedColumns = 8;     ///< of an image's windows, in one pass
 constexpr double kSomePixels = 64;    ///< more than the smallest block
 
 double Up(double a, double b) { return static_cast<double>(static_cast<int64_t>((a + b - 1) / b)); }

@@ -3,13 +3,13 @@
 #include <cmath>
 #include <cstring>
 
+#include "backends/fpga/codegen/windows.hpp"
 #include "backends/fpga/isa/descriptor.hpp"
 
 namespace tenon::fpga {
 namespace {
 
 constexpr int kFoldedBytes = 4;
-constexpr int kFoldedColumns = 8;
 
 /// A factor as the lanes take it: multiplier * 2^-(31 + shift).
 struct Factor {

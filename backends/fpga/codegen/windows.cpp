@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "backends/fpga/caps/limits.hpp"
 #include "backends/fpga/isa/descriptor.hpp"
 
 namespace tenon::fpga {
 namespace {
 
 constexpr int kTaps = static_cast<int>(isa::kWindowTaps);
-constexpr int kMostKernel = 15;
 constexpr int kBetweenPasses = 3;
 
 int Up(int a, int b) { return (a + b - 1) / b; }

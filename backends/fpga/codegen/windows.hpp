@@ -8,6 +8,9 @@
 
 namespace tenon::fpga {
 
+/// Columns of an image's windows that one pass takes, where few channels are folded into lanes.
+constexpr int kFoldedColumns = 8;
+
 /// The window with strides that do not matter, along one row or column of outputs, made those that
 /// do.
 [[nodiscard]] Window SimplestWindow(const Layer& layer, const FeatureMap& output);

@@ -11,7 +11,8 @@ function(tenon_fpga_model name)
     OUTPUT "${archive}" "${folder}/Vaccelerator.h"
     COMMAND ${TENON_FPGA_VERILATOR} --cc --build -O3 --x-assign fast --x-initial fast -Wno-lint -Wno-fatal
       -Wno-SYMRSVDWORD
-      --prefix Vaccelerator --top-module ${arg_TOP} -Mdir "${folder}" -CFLAGS "-fPIC -O2"
+      --prefix Vaccelerator --top-module ${arg_TOP} -Mdir "${folder}" -CFLAGS -fPIC
+      -MAKEFLAGS "OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O1"
       ${arg_PARAMETERS} ${arg_INCLUDES} ${arg_SOURCES}
     DEPENDS ${arg_SOURCES}
     COMMENT "Compiling the RTL of ${name} with Verilator"

@@ -8,8 +8,6 @@
 namespace tenon::converter {
 namespace {
 
-constexpr size_t kWordBits = 64;
-
 using BitRow = std::vector<uint64_t>;
 
 /// Stores a square matrix of bits, one row per node.

@@ -10,6 +10,9 @@ namespace tenon::converter {
 /// Numbers a node or a storage.
 using Index = uint32_t;
 
+/// Sets of nodes are rows of bits in words of this many.
+constexpr size_t kWordBits = 64;
+
 /// A storage lives from the first node that uses it to the last one; at least one node uses it.
 struct MemoryStorage {
   int64_t bytes = 0;

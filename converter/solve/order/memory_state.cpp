@@ -9,7 +9,6 @@
 namespace tenon::converter {
 namespace {
 
-constexpr size_t kWordBits = 64;
 constexpr int kLongestChain = 16;
 constexpr int kMostChainTries = 32;  // per start: forks in chains would multiply
 

@@ -3,12 +3,16 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
 #include "converter/progress.hpp"
 
 namespace tenon::converter {
+
+/// No limit, or a number that does not matter.
+constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
 
 /// A buffer is alive from step `lower` up to but not including `upper`. `size` is in bytes, >= 0.
 struct Buffer {

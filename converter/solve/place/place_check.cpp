@@ -13,8 +13,6 @@
 namespace tenon::converter {
 namespace {
 
-constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
-
 /// Returns a + b for a, b >= 0, or the largest value if the sum does not fit in 64 bits.
 int64_t Add(int64_t a, int64_t b) { return a > kLargest - b ? kLargest : a + b; }
 

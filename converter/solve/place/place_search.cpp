@@ -7,7 +7,6 @@
 namespace tenon::converter {
 namespace {
 
-constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
 // Reading the clock takes as long as some units of work.
 constexpr int64_t kWorkPerClockCheck = 1000;
 // Searching small states is as fast as looking them up.

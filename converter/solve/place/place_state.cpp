@@ -11,8 +11,6 @@
 namespace tenon::converter {
 namespace {
 
-constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
-
 int64_t AlignUp(int64_t value, int64_t alignment) {
   if (alignment == 1) return value;
   return (value + alignment - 1) / alignment * alignment;

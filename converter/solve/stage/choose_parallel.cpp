@@ -19,8 +19,6 @@ constexpr std::array<std::pair<ParallelMode, const char*>, 9> kNames = {{
     {ParallelMode::kPipeline, "pipeline"},
 }};
 
-double Milliseconds(Picoseconds time) { return static_cast<double>(time) / 1e9; }
-
 /// Returns the parts of "a+b+c", in order of the alphabet.
 std::vector<std::string_view> PartsOf(std::string_view text) {
   std::vector<std::string_view> parts;

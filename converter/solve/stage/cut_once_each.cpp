@@ -6,11 +6,11 @@
 namespace tenon::converter {
 namespace {
 
-constexpr Picoseconds kNever = std::numeric_limits<Picoseconds>::max();
+constexpr Picoseconds kNotPossible = std::numeric_limits<Picoseconds>::max();
 
-class Cutter {
+class OnceEachCutter {
  public:
-  Cutter(const std::vector<StageUnit>& units, const StageTimes& times, int32_t most_stages)
+  OnceEachCutter(const std::vector<StageUnit>& units, const StageTimes& times, int32_t most_stages)
       : times_(times), most_stages_(most_stages), last_(times.points - 1) {
     FindKinds(units);
   }
@@ -25,7 +25,7 @@ class Cutter {
       for (size_t kind = 0; kind < kinds_.size(); ++kind) AddStage(state, kind);
     }
     std::vector<std::vector<OnceEachStage>> cuts(static_cast<size_t>(most_stages_) + 1);
-    std::vector<Picoseconds> periods(cuts.size(), kNever);
+    std::vector<Picoseconds> periods(cuts.size(), kNotPossible);
     for (size_t state = 0; state < states_; ++state) {
       const Picoseconds period = At(state, last_).period;
       const auto stages = static_cast<size_t>(StagesOf(state));
@@ -44,7 +44,7 @@ class Cutter {
   };
   /// The best way to a cut point with the units of a state.
   struct Way {
-    Picoseconds period = kNever;
+    Picoseconds period = kNotPossible;
     uint32_t kind = 0;  ///< of the last stage's unit
     uint32_t begin = 0;
   };
@@ -80,7 +80,7 @@ class Cutter {
     const size_t unit = kind.units[used];
     for (size_t begin = 0; begin < last_; ++begin) {
       const Picoseconds before = At(state, begin).period;
-      if (before == kNever) continue;
+      if (before == kNotPossible) continue;
       for (size_t end = begin + 1; end <= last_ && times_.runs(begin, end, unit); ++end) {
         const Picoseconds run = times_.read_and_run(begin, end, unit);
         // Whatever ends here or later takes no less than the best whole cut.
@@ -119,7 +119,7 @@ class Cutter {
 std::vector<std::vector<OnceEachStage>> CutOnceEach(const std::vector<StageUnit>& units,
                                                     const StageTimes& times, int32_t most_stages) {
   if (times.points < 2 || units.empty()) return {};
-  return Cutter(units, times, most_stages).Run();
+  return OnceEachCutter(units, times, most_stages).Run();
 }
 
 }  // namespace tenon::converter

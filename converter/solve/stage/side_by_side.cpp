@@ -23,9 +23,9 @@ int64_t BytesBeyondCache(const SimulatedStep& step, const SharedBandwidth& memor
 }
 
 /// Unrolls a program: `replicas` copies, each `rounds` times.
-class Unroller {
+class BranchUnroller {
  public:
-  Unroller(const SimulatedProgram& once, const SideBySide& options)
+  BranchUnroller(const SimulatedProgram& once, const SideBySide& options)
       : once_(once), options_(options) {
     result_.ports = once.ports;
     if (options.memory.bytes_per_second > 0 && options.replicas > 1) {
@@ -111,7 +111,7 @@ Result<Picoseconds> Makespan(const SimulatedProgram& once, const SideBySide& opt
                              int32_t replicas, int64_t rounds) {
   if (replicas == 0 || rounds == 0) return Picoseconds{0};
   TENON_ASSIGN_OR_RETURN(const Simulation simulation,
-                         Simulate(Unroller(once, options).Run(replicas, rounds)));
+                         Simulate(BranchUnroller(once, options).Run(replicas, rounds)));
   return simulation.makespan;
 }
 

@@ -18,6 +18,10 @@
 namespace tenon::converter {
 
 using Picoseconds = int64_t;
+constexpr double kPicosecondsPerMillisecond = 1e9;
+[[nodiscard]] inline double Milliseconds(Picoseconds time) {
+  return static_cast<double>(time) / kPicosecondsPerMillisecond;
+}
 
 /// Returns how long `amount` takes at `per_second`, to the nearest picosecond; 0 where the rate is
 /// not known (0 or less).

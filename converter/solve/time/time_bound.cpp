@@ -8,8 +8,6 @@
 namespace tenon::converter {
 namespace {
 
-constexpr Index kNobody = UINT32_MAX;
-
 /// Stores rows of bits, one per task.
 class BitRows {
  public:

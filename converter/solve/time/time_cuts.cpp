@@ -8,8 +8,6 @@
 namespace tenon::converter {
 namespace {
 
-constexpr Index kNobody = UINT32_MAX;
-
 /// Returns by storage whether each of its readers waits for the same, all of its writers; so it is
 /// one point in the flow.
 std::vector<bool> CompleteStorages(const TimeProblem& problem) {

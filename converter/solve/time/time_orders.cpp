@@ -9,8 +9,6 @@
 namespace tenon::converter {
 namespace {
 
-constexpr Index kNobody = UINT32_MAX;
-
 /// Returns the largest priority first; the smaller number, if equal.
 template <typename Priority>
 class ReadyQueue {

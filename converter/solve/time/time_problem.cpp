@@ -5,11 +5,7 @@
 #include "converter/solve/sort_and_unique.hpp"
 
 namespace tenon::converter {
-namespace {
-
-constexpr Index kNobody = UINT32_MAX;
-
-}  // namespace
+namespace {}  // namespace
 
 std::vector<Picoseconds> TailsOf(const TimeProblem& problem) {
   std::vector<Index> writer(problem.values.size(), kNobody);

@@ -11,6 +11,9 @@
 
 namespace tenon::converter {
 
+/// No task, value or storage.
+constexpr Index kNobody = UINT32_MAX;
+
 /// A storage contains the bytes of values.
 struct TimeStorage {
   int64_t bytes = 0;

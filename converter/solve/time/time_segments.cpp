@@ -6,8 +6,6 @@
 namespace tenon::converter {
 namespace {
 
-constexpr Index kNobody = UINT32_MAX;
-
 class SegmentMaker {
  public:
   SegmentMaker(const TimeProblem& problem, const TimeCuts& cuts,

@@ -7,7 +7,7 @@ namespace {
 
 using In = AttentionInput;
 
-constexpr std::array kFields = {
+constexpr std::array kAttentionFields = {
     FloatField("scale", offsetof(AttentionAttributes, scale)),
     IntField("transpose_k", offsetof(AttentionAttributes, transpose_k)),
 };
@@ -36,7 +36,7 @@ bool AttentionSplit(const OpCall& call, int32_t axis, InputSplit* inputs, int32_
 }  // namespace
 
 constexpr OpHostRow kAttentionHostRow = {
-    .text = TextOf<AttentionAttributes>(kFields),
+    .text = TextOf<AttentionAttributes>(kAttentionFields),
     .traits = {.new_axes = true},
     .work = AttentionWork,
     .split = {kEveryAxis, ImageAxis, AttentionSplit},

@@ -4,7 +4,7 @@
 namespace tenon {
 namespace {
 
-constexpr std::array kFields = {
+constexpr std::array kConcatFields = {
     IntField("axis", offsetof(ConcatAttributes, axis)),
 };
 
@@ -18,7 +18,7 @@ bool ConcatSplit(const OpCall& call, int32_t axis, InputSplit* inputs, int32_t* 
 }  // namespace
 
 constexpr OpHostRow kConcatHostRow = {
-    .text = TextOf<ConcatAttributes>(kFields),
+    .text = TextOf<ConcatAttributes>(kConcatFields),
     .traits = {.moves_elements = true, .keeps_scale = true, .operands_alike = true},
     .view = ViewKind::kInputsInsideOutput,
     .work = MoveWork,

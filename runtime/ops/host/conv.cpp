@@ -5,16 +5,17 @@
 namespace tenon {
 namespace {
 
-constexpr std::array kConvFields = {
+constexpr std::array kConvWindowFields = {
     IntField("group", offsetof(ConvAttributes, group)),
     IntField("strides", offsetof(ConvAttributes, strides), 2),
     IntField("dilations", offsetof(ConvAttributes, dilations), 2),
     IntField("pads", offsetof(ConvAttributes, pads), 4),
 };
 
-constexpr auto kFields = Join(kConvFields, ActivationFields(offsetof(ConvAttributes, activation)));
-constexpr auto kQuantizedFields =
-    Join(kFields, OutputFields(offsetof(QuantizedConvAttributes, output)));
+constexpr auto kConvFields =
+    Join(kConvWindowFields, ActivationFields(offsetof(ConvAttributes, activation)));
+constexpr auto kQuantizedConvFields =
+    Join(kConvFields, OutputFields(offsetof(QuantizedConvAttributes, output)));
 
 int64_t ConvMultiplyAccumulates(const OpCall& call) {
   const TensorView& w = call.Input(ConvInput::kWeights);
@@ -103,14 +104,14 @@ bool QuantizedConvSplit(const OpCall& call, int32_t axis, InputSplit* inputs,
 }  // namespace
 
 constexpr OpHostRow kConvHostRow = {
-    .text = TextOf<ConvAttributes>(kFields),
+    .text = TextOf<ConvAttributes>(kConvFields),
     .traits = {.convolution = true, .activation_offset = offsetof(ConvAttributes, activation) / 4},
     .work = ConvWork,
     .split = {kImageAxes, ImageAxis, ConvSplit, ConvPart},
 };
 
 constexpr OpHostRow kQuantizedConvHostRow = {
-    .text = TextOf<QuantizedConvAttributes>(kQuantizedFields),
+    .text = TextOf<QuantizedConvAttributes>(kQuantizedConvFields),
     .traits = {.convolution = true,
                .quantized = true,
                .output_offset = offsetof(QuantizedConvAttributes, output) / 4},

@@ -4,7 +4,7 @@
 namespace tenon {
 namespace {
 
-constexpr std::array kFields = {
+constexpr std::array kGatherFields = {
     IntField("axis", offsetof(GatherAttributes, axis)),
 };
 
@@ -27,7 +27,7 @@ bool GatherSplit(const OpCall& call, int32_t axis, InputSplit* inputs, int32_t* 
 }  // namespace
 
 constexpr OpHostRow kGatherHostRow = {
-    .text = TextOf<GatherAttributes>(kFields),
+    .text = TextOf<GatherAttributes>(kGatherFields),
     .traits = {.moves_elements = true,
                .keeps_scale = true,
                .new_axes = true,

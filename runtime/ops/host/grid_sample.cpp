@@ -4,7 +4,7 @@
 namespace tenon {
 namespace {
 
-constexpr std::array kFields = {
+constexpr std::array kGridSampleFields = {
     EnumField("mode", offsetof(GridSampleAttributes, mode), kResizeModeNames),
     EnumField("padding", offsetof(GridSampleAttributes, padding), kGridPaddingNames),
     IntField("align_corners", offsetof(GridSampleAttributes, align_corners)),
@@ -33,7 +33,7 @@ bool GridSampleSplit(const OpCall& call, int32_t axis, InputSplit* inputs, int32
 }  // namespace
 
 constexpr OpHostRow kGridSampleHostRow = {
-    .text = TextOf<GridSampleAttributes>(kFields),
+    .text = TextOf<GridSampleAttributes>(kGridSampleFields),
     .traits = {.points = GridSampleInput::kGrid},
     .work = GridSampleWork,
     .split = {kImageAxes, ImageAxis, GridSampleSplit},

@@ -5,7 +5,7 @@
 namespace tenon {
 namespace {
 
-constexpr std::array kFields = {
+constexpr std::array kLayerNormFields = {
     FloatField("epsilon", offsetof(LayerNormAttributes, epsilon)),
     IntField("rms", offsetof(LayerNormAttributes, rms)),
 };
@@ -22,7 +22,7 @@ bool LayerNormSplit(const OpCall& call, int32_t axis, InputSplit* inputs, int32_
 }  // namespace
 
 constexpr OpHostRow kLayerNormHostRow = {
-    .text = TextOf<LayerNormAttributes>(kFields),
+    .text = TextOf<LayerNormAttributes>(kLayerNormFields),
     .work = LayerNormWork,
     .split = {kEveryAxis, ImageAxis, LayerNormSplit},
 };

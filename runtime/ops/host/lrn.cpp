@@ -4,7 +4,7 @@
 namespace tenon {
 namespace {
 
-constexpr std::array kFields = {
+constexpr std::array kLrnFields = {
     IntField("size", offsetof(LrnAttributes, size)),
     FloatField("alpha", offsetof(LrnAttributes, alpha)),
     FloatField("beta", offsetof(LrnAttributes, beta)),
@@ -25,7 +25,7 @@ bool LrnSplit(const OpCall& call, int32_t axis, InputSplit* inputs, int32_t* gra
 }  // namespace
 
 constexpr OpHostRow kLrnHostRow = {
-    .text = TextOf<LrnAttributes>(kFields),
+    .text = TextOf<LrnAttributes>(kLrnFields),
     .work = LrnWork,
     .split = {kEveryAxis, ImageAxis, LrnSplit},
 };

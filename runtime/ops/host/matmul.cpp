@@ -10,10 +10,10 @@ constexpr std::array kMatMulFields = {
     IntField("transpose_b", offsetof(MatMulAttributes, transpose_b)),
 };
 
-constexpr auto kFields =
+constexpr auto kMatmulFields =
     Join(kMatMulFields, ActivationFields(offsetof(MatMulAttributes, activation)));
-constexpr auto kQuantizedFields =
-    Join(kFields, OutputFields(offsetof(QuantizedMatMulAttributes, output)));
+constexpr auto kQuantizedMatmulFields =
+    Join(kMatmulFields, OutputFields(offsetof(QuantizedMatMulAttributes, output)));
 
 int64_t MatMulMultiplyAccumulates(const OpCall& call) {
   const TensorView& a = call.Input(MatMulInput::kX);
@@ -102,7 +102,7 @@ bool DynamicMatMulSplit(const OpCall& call, int32_t axis, InputSplit* inputs,
 }  // namespace
 
 constexpr OpHostRow kMatMulHostRow = {
-    .text = TextOf<MatMulAttributes>(kFields),
+    .text = TextOf<MatMulAttributes>(kMatmulFields),
     .traits = {.matrix_product = true,
                .new_axes = true,
                .activation_offset = offsetof(MatMulAttributes, activation) / 4},
@@ -111,7 +111,7 @@ constexpr OpHostRow kMatMulHostRow = {
 };
 
 constexpr OpHostRow kQuantizedMatMulHostRow = {
-    .text = TextOf<QuantizedMatMulAttributes>(kQuantizedFields),
+    .text = TextOf<QuantizedMatMulAttributes>(kQuantizedMatmulFields),
     .traits = {.matrix_product = true,
                .quantized = true,
                .new_axes = true,

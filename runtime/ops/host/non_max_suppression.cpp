@@ -4,7 +4,7 @@
 namespace tenon {
 namespace {
 
-constexpr std::array kFields = {
+constexpr std::array kNonMaxSuppressionFields = {
     IntField("rows", offsetof(NonMaxSuppressionAttributes, rows)),
     IntField("most_of_class", offsetof(NonMaxSuppressionAttributes, most_of_class)),
     FloatField("overlap", offsetof(NonMaxSuppressionAttributes, overlap)),
@@ -32,7 +32,7 @@ OpWork SuppressionWork(const OpCall& call) {
 }  // namespace
 
 constexpr OpHostRow kNonMaxSuppressionHostRow = {
-    .text = TextOf<NonMaxSuppressionAttributes>(kFields),
+    .text = TextOf<NonMaxSuppressionAttributes>(kNonMaxSuppressionFields),
     .work = SuppressionWork,
     .split = {kEveryAxis, ImageAxis, NoSplit},
 };

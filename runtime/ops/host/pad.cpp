@@ -4,7 +4,7 @@
 namespace tenon {
 namespace {
 
-constexpr std::array kFields = {
+constexpr std::array kPadFields = {
     EnumField("mode", offsetof(PadAttributes, mode), kPadModeNames),
     FloatField("value", offsetof(PadAttributes, value)),
     IntField("rank", offsetof(PadAttributes, rank)),
@@ -52,7 +52,7 @@ void PadPart(const OpCall& call, int32_t axis, const IndexRange& out, void* attr
 }  // namespace
 
 constexpr OpHostRow kPadHostRow = {
-    .text = TextOf<PadAttributes>(kFields),
+    .text = TextOf<PadAttributes>(kPadFields),
     .traits = {.moves_elements = true, .keeps_scale = true},
     .work = SelectedWork,
     .split = {kEveryAxis, ImageAxis, PadSplit, PadPart},

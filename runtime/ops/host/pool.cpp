@@ -5,7 +5,7 @@
 namespace tenon {
 namespace {
 
-constexpr std::array kFields = {
+constexpr std::array kPoolFields = {
     IntField("kernel", offsetof(PoolAttributes, kernel), 2),
     IntField("strides", offsetof(PoolAttributes, strides), 2),
     IntField("dilations", offsetof(PoolAttributes, dilations), 2),
@@ -14,8 +14,8 @@ constexpr std::array kFields = {
     IntField("count_include_pad", offsetof(PoolAttributes, count_include_pad)),
 };
 
-constexpr auto kQuantizedFields = Join(
-    kFields,
+constexpr auto kQuantizedPoolFields = Join(
+    kPoolFields,
     std::array{IntField("x_zero_point", offsetof(QuantizedAveragePoolAttributes, x_zero_point))},
     ScaleFields({"scale", "multiplier", "shift"}, offsetof(QuantizedAveragePoolAttributes, scale)),
     OutputFields(offsetof(QuantizedAveragePoolAttributes, output)));
@@ -61,21 +61,21 @@ bool QuantizedPoolSplit(const OpCall& call, int32_t axis, InputSplit* inputs,
 }  // namespace
 
 constexpr OpHostRow kMaxPoolHostRow = {
-    .text = TextOf<PoolAttributes>(kFields),
+    .text = TextOf<PoolAttributes>(kPoolFields),
     .traits = {.pool = true, .keeps_scale = true},
     .work = PerInputWork,
     .split = {kImageAxes, ImageAxis, PoolSplit, PoolPart},
 };
 
 constexpr OpHostRow kAveragePoolHostRow = {
-    .text = TextOf<PoolAttributes>(kFields),
+    .text = TextOf<PoolAttributes>(kPoolFields),
     .traits = {.pool = true},
     .work = PerInputWork,
     .split = {kImageAxes, ImageAxis, PoolSplit, PoolPart},
 };
 
 constexpr OpHostRow kQuantizedAveragePoolHostRow = {
-    .text = TextOf<QuantizedAveragePoolAttributes>(kQuantizedFields),
+    .text = TextOf<QuantizedAveragePoolAttributes>(kQuantizedPoolFields),
     .traits = {.pool = true,
                .quantized = true,
                .output_offset = offsetof(QuantizedAveragePoolAttributes, output) / 4},

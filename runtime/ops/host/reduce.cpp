@@ -5,14 +5,14 @@
 namespace tenon {
 namespace {
 
-constexpr std::array kFields = {
+constexpr std::array kReduceFields = {
     EnumField("function", offsetof(ReduceAttributes, function), kReduceFunctionNames),
     IntField("axes_mask", offsetof(ReduceAttributes, axes_mask)),
     IntField("keep_dims", offsetof(ReduceAttributes, keep_dims)),
 };
 
-constexpr auto kQuantizedFields =
-    Join(kFields,
+constexpr auto kQuantizedReduceFields =
+    Join(kReduceFields,
          std::array{IntField("x_zero_point", offsetof(QuantizedReduceAttributes, x_zero_point))},
          ScaleFields({"scale", "multiplier", "shift"}, offsetof(QuantizedReduceAttributes, scale)),
          OutputFields(offsetof(QuantizedReduceAttributes, output)));
@@ -49,13 +49,13 @@ bool CumSumSplit(const OpCall& call, int32_t axis, InputSplit* inputs, int32_t* 
 }  // namespace
 
 constexpr OpHostRow kReduceHostRow = {
-    .text = TextOf<ReduceAttributes>(kFields),
+    .text = TextOf<ReduceAttributes>(kReduceFields),
     .work = PerInputWork,
     .split = {kEveryAxis, ImageAxis, ReduceSplit},
 };
 
 constexpr OpHostRow kQuantizedReduceHostRow = {
-    .text = TextOf<QuantizedReduceAttributes>(kQuantizedFields),
+    .text = TextOf<QuantizedReduceAttributes>(kQuantizedReduceFields),
     .traits = {.quantized = true, .output_offset = offsetof(QuantizedReduceAttributes, output) / 4},
     .work = PerInputWork,
     .split = {kEveryAxis, ImageAxis, ReduceSplit},

@@ -4,7 +4,7 @@
 namespace tenon {
 namespace {
 
-constexpr std::array kFields = {
+constexpr std::array kResizeFields = {
     EnumField("mode", offsetof(ResizeAttributes, mode), kResizeModeNames),
     EnumField("coordinates", offsetof(ResizeAttributes, coordinates), kCoordinateModeNames),
     EnumField("nearest", offsetof(ResizeAttributes, nearest), kNearestModeNames),
@@ -84,7 +84,7 @@ void ResizePart(const OpCall& /*call*/, int32_t axis, const IndexRange& out, voi
 }  // namespace
 
 constexpr OpHostRow kResizeHostRow = {
-    .text = TextOf<ResizeAttributes>(kFields),
+    .text = TextOf<ResizeAttributes>(kResizeFields),
     .traits = {.keeps_scale = true},
     .work = ResizeWork,
     .split = {kEveryAxis, ImageAxis, ResizeSplit, ResizePart},

@@ -4,7 +4,7 @@
 namespace tenon {
 namespace {
 
-constexpr std::array kFields = {
+constexpr std::array kScatterFields = {
     EnumField("function", offsetof(ScatterAttributes, function), kScatterFunctionNames),
 };
 
@@ -20,7 +20,7 @@ bool ScatterSplit(const OpCall& call, int32_t axis, InputSplit* inputs, int32_t*
 }  // namespace
 
 constexpr OpHostRow kScatterHostRow = {
-    .text = TextOf<ScatterAttributes>(kFields),
+    .text = TextOf<ScatterAttributes>(kScatterFields),
     .traits = {.checked_indices = ScatterInput::kIndices},
     .work = MoveWork,
     .split = {kEveryAxis, ImageAxis, ScatterSplit},

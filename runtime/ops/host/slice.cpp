@@ -4,7 +4,7 @@
 namespace tenon {
 namespace {
 
-constexpr std::array kFields = {
+constexpr std::array kSliceFields = {
     IntField("rank", offsetof(SliceAttributes, rank)),
     IntField("begins", offsetof(SliceAttributes, begins), kMaxRank),
     IntField("sizes", offsetof(SliceAttributes, sizes), kMaxRank),
@@ -31,7 +31,7 @@ void SlicePart(const OpCall& /*call*/, int32_t axis, const IndexRange& out, void
 }  // namespace
 
 constexpr OpHostRow kSliceHostRow = {
-    .text = TextOf<SliceAttributes>(kFields),
+    .text = TextOf<SliceAttributes>(kSliceFields),
     .traits = {.moves_elements = true, .keeps_scale = true},
     .view = ViewKind::kOutputInsideInput,
     .work = SelectedWork,

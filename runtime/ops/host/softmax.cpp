@@ -5,13 +5,13 @@
 namespace tenon {
 namespace {
 
-constexpr std::array kFields = {
+constexpr std::array kSoftmaxFields = {
     IntField("axis", offsetof(SoftmaxAttributes, axis)),
     IntField("log", offsetof(SoftmaxAttributes, log)),
 };
 
-constexpr auto kQuantizedFields = Join(
-    kFields,
+constexpr auto kQuantizedSoftmaxFields = Join(
+    kSoftmaxFields,
     ScaleFields({"scale", "multiplier", "shift"}, offsetof(QuantizedSoftmaxAttributes, scale)),
     std::array{IntField("least_difference", offsetof(QuantizedSoftmaxAttributes, least_difference)),
                FloatField("output_scale", offsetof(QuantizedSoftmaxAttributes, output_scale))},
@@ -27,13 +27,13 @@ bool SoftmaxSplit(const OpCall& call, int32_t axis, InputSplit* inputs, int32_t*
 }  // namespace
 
 constexpr OpHostRow kSoftmaxHostRow = {
-    .text = TextOf<SoftmaxAttributes>(kFields),
+    .text = TextOf<SoftmaxAttributes>(kSoftmaxFields),
     .work = SoftmaxWork,
     .split = {kEveryAxis, ImageAxis, SoftmaxSplit},
 };
 
 constexpr OpHostRow kQuantizedSoftmaxHostRow = {
-    .text = TextOf<QuantizedSoftmaxAttributes>(kQuantizedFields),
+    .text = TextOf<QuantizedSoftmaxAttributes>(kQuantizedSoftmaxFields),
     .traits = {.quantized = true,
                .output_offset = offsetof(QuantizedSoftmaxAttributes, output) / 4},
     .work = SoftmaxWork,

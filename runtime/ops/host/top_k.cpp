@@ -4,7 +4,7 @@
 namespace tenon {
 namespace {
 
-constexpr std::array kFields = {
+constexpr std::array kTopKFields = {
     IntField("axis", offsetof(TopKAttributes, axis)),
     IntField("count", offsetof(TopKAttributes, count)),
     IntField("smallest", offsetof(TopKAttributes, smallest)),
@@ -18,7 +18,7 @@ bool TopKSplit(const OpCall& call, int32_t axis, InputSplit* inputs, int32_t* gr
 }  // namespace
 
 constexpr OpHostRow kTopKHostRow = {
-    .text = TextOf<TopKAttributes>(kFields),
+    .text = TextOf<TopKAttributes>(kTopKFields),
     .work = PerInputWork,
     .split = {kEveryAxis, ImageAxis, TopKSplit},
 };

@@ -180,7 +180,7 @@ Status LowerInnerProduct(Layer& layer) {
   return layer.SetTop(0, y);
 }
 
-constexpr LoweringRow kRows[] = {
+constexpr LoweringRow kConvolutionLowerings[] = {
     {"Convolution", LowerConvolution, "images of two dimensions; one input"},
     {"Deconvolution", LowerDeconvolution, "images of two dimensions; one input"},
     {"InnerProduct", LowerInnerProduct},
@@ -188,6 +188,6 @@ constexpr LoweringRow kRows[] = {
 
 }  // namespace
 
-constexpr Span<const LoweringRow> kConvolutionRows = kRows;
+constexpr Span<const LoweringRow> kConvolutionRows = kConvolutionLowerings;
 
 }  // namespace tenon::converter::caffe

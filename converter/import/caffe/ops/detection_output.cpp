@@ -314,13 +314,13 @@ Status LowerDetectionOutput(Layer& layer) {
   return layer.SetTop(0, y);
 }
 
-constexpr LoweringRow kRows[] = {
+constexpr LoweringRow kDetectionOutputLowerings[] = {
     {"DetectionOutput", LowerDetectionOutput,
      "one image; share_location; eta 1; as many rows as may be kept, -1 where nothing is"},
 };
 
 }  // namespace
 
-constexpr Span<const LoweringRow> kDetectionOutputRows = kRows;
+constexpr Span<const LoweringRow> kDetectionOutputRows = kDetectionOutputLowerings;
 
 }  // namespace tenon::converter::caffe

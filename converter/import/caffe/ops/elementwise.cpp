@@ -82,7 +82,7 @@ Status LowerPower(Layer& layer) {
   return layer.SetTop(0, y);
 }
 
-constexpr LoweringRow kRows[] = {
+constexpr LoweringRow kElementwiseLowerings[] = {
     {"AbsVal", LowerAbs},      {"BNLL", LowerBnll},       {"ELU", LowerElu},
     {"Eltwise", LowerEltwise}, {"PReLU", LowerPrelu},     {"Power", LowerPower},
     {"ReLU", LowerRelu},       {"Sigmoid", LowerSigmoid}, {"TanH", LowerTanh},
@@ -90,6 +90,6 @@ constexpr LoweringRow kRows[] = {
 
 }  // namespace
 
-constexpr Span<const LoweringRow> kElementwiseRows = kRows;
+constexpr Span<const LoweringRow> kElementwiseRows = kElementwiseLowerings;
 
 }  // namespace tenon::converter::caffe

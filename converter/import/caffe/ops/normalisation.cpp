@@ -126,7 +126,7 @@ Status LowerSoftmax(Layer& layer) {
   return layer.SetTop(0, y);
 }
 
-constexpr LoweringRow kRows[] = {
+constexpr LoweringRow kNormalisationLowerings[] = {
     {"BatchNorm", LowerBatchNorm, "statistics as trained"},
     {"Bias", LowerBias},
     {"LRN", LowerLrn, "across channels"},
@@ -137,6 +137,6 @@ constexpr LoweringRow kRows[] = {
 
 }  // namespace
 
-constexpr Span<const LoweringRow> kNormalisationRows = kRows;
+constexpr Span<const LoweringRow> kNormalisationRows = kNormalisationLowerings;
 
 }  // namespace tenon::converter::caffe

@@ -41,10 +41,10 @@ Status LowerPooling(Layer& layer) {
   return layer.SetTop(0, y);
 }
 
-constexpr LoweringRow kRows[] = {{"Pooling", LowerPooling, "maximum and average"}};
+constexpr LoweringRow kPoolingLowerings[] = {{"Pooling", LowerPooling, "maximum and average"}};
 
 }  // namespace
 
-constexpr Span<const LoweringRow> kPoolingRows = kRows;
+constexpr Span<const LoweringRow> kPoolingRows = kPoolingLowerings;
 
 }  // namespace tenon::converter::caffe

@@ -116,10 +116,10 @@ Status LowerPriorBox(Layer& layer) {
                       layer.Constant("boxes", Shape({1, 2, static_cast<int32_t>(count)}), values));
 }
 
-constexpr LoweringRow kRows[] = {{"PriorBox", LowerPriorBox}};
+constexpr LoweringRow kPriorBoxLowerings[] = {{"PriorBox", LowerPriorBox}};
 
 }  // namespace
 
-constexpr Span<const LoweringRow> kPriorBoxRows = kRows;
+constexpr Span<const LoweringRow> kPriorBoxRows = kPriorBoxLowerings;
 
 }  // namespace tenon::converter::caffe

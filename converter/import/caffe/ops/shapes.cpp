@@ -215,7 +215,7 @@ Status LowerUpsample(Layer& layer) {
   return EmitResize(layer, x, shape[2] * scale, shape[3] * scale, ResizeMode::kNearest);
 }
 
-constexpr LoweringRow kRows[] = {
+constexpr LoweringRow kShapesLowerings[] = {
     {"Concat", LowerConcat},
     {"Dropout", LowerIdentity},
     {"Flatten", LowerFlatten},
@@ -230,6 +230,6 @@ constexpr LoweringRow kRows[] = {
 
 }  // namespace
 
-constexpr Span<const LoweringRow> kShapeRows = kRows;
+constexpr Span<const LoweringRow> kShapeRows = kShapesLowerings;
 
 }  // namespace tenon::converter::caffe

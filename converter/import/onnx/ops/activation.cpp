@@ -185,7 +185,7 @@ Status LowerCast(Lowering& node) {
   return node.Cast(x, to, 0).status();
 }
 
-constexpr LoweringRow kOthers[] = {
+constexpr LoweringRow kOtherActivationRows[] = {
     {"Cast", LowerCast},
     {"CastLike", LowerCast},
     {"Celu", LowerCelu},
@@ -195,7 +195,7 @@ constexpr LoweringRow kOthers[] = {
     {"ThresholdedRelu", LowerThresholdedRelu},
 };
 
-constexpr auto kRows = RowsOf(kUnaryRows, LowerUnary, kOthers);
+constexpr auto kActivationRows = RowsOf(kUnaryRows, LowerUnary, kOtherActivationRows);
 
 }  // namespace
 
@@ -224,6 +224,6 @@ Result<UnaryAttributes> ReadActivation(Lowering& node) {
   return InputError("activation '{}' is not supported", name);
 }
 
-constexpr Span<const LoweringRow> kFunctionLowerings = TableOf(kRows);
+constexpr Span<const LoweringRow> kFunctionLowerings = TableOf(kActivationRows);
 
 }  // namespace tenon::converter

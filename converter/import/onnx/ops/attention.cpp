@@ -260,7 +260,7 @@ Status LowerMultiHeadAttention(Lowering& node) {
 
 constexpr std::string_view kPastLimits = "past of a fixed length";
 
-constexpr LoweringRow kRows[] = {
+constexpr LoweringRow kAttentionRows[] = {
     {"Attention", LowerAttention, "com.microsoft", kPastLimits},
     {"GroupQueryAttention", LowerGroupQueryAttention, "com.microsoft",
      "total_sequence_length constant; no quantised past"},
@@ -272,6 +272,6 @@ constexpr LoweringRow kRows[] = {
 
 }  // namespace
 
-constexpr Span<const LoweringRow> kAttentionLowerings = kRows;
+constexpr Span<const LoweringRow> kAttentionLowerings = kAttentionRows;
 
 }  // namespace tenon::converter

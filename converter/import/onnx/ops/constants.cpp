@@ -122,7 +122,7 @@ Status LowerRange(Lowering& node) {
       0, TensorData{dtype, VectorShape(values.size()), WriteElements(dtype, values)});
 }
 
-constexpr LoweringRow kRows[] = {
+constexpr LoweringRow kConstantsRows[] = {
     {"Constant", LowerConstant},
     {"ConstantOfShape", LowerConstantOfShape},
     {"Range", LowerRange, {}, "its inputs constant"},
@@ -133,6 +133,6 @@ constexpr LoweringRow kRows[] = {
 
 }  // namespace
 
-constexpr Span<const LoweringRow> kConstantLowerings = kRows;
+constexpr Span<const LoweringRow> kConstantLowerings = kConstantsRows;
 
 }  // namespace tenon::converter

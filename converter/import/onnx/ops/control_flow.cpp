@@ -233,7 +233,7 @@ Status LowerScan(Lowering& node) {
   return {};
 }
 
-constexpr LoweringRow kRows[] = {
+constexpr LoweringRow kControlFlowRows[] = {
     {"If",
      LowerIf,
      {},
@@ -244,6 +244,6 @@ constexpr LoweringRow kRows[] = {
 
 }  // namespace
 
-constexpr Span<const LoweringRow> kControlFlowLowerings = kRows;
+constexpr Span<const LoweringRow> kControlFlowLowerings = kControlFlowRows;
 
 }  // namespace tenon::converter

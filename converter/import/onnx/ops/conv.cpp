@@ -43,7 +43,7 @@ Status LowerNhwcConv(Lowering& node) { return EmitFusedConv(node, true); }
 
 constexpr std::string_view kImageLimits = "f32 and f16, two spatial dimensions";
 
-constexpr LoweringRow kRows[] = {
+constexpr LoweringRow kConvRows[] = {
     {"Conv", LowerConv, {}, kProductLimits},
     {"FusedConv", LowerFusedConv, "com.microsoft", kProductLimits},
     {"NhwcConv", LowerNhwcConv, "com.microsoft", kImageLimits},
@@ -89,6 +89,6 @@ Result<TensorId> EmitConv(Lowering& node, TensorId x, TensorId w, int output) {
   return EmitWindowed(node, OpKind::kConv, inputs, Attributes(attributes), rank == 3, output);
 }
 
-constexpr Span<const LoweringRow> kConvLowerings = kRows;
+constexpr Span<const LoweringRow> kConvLowerings = kConvRows;
 
 }  // namespace tenon::converter

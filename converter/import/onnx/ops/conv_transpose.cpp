@@ -153,12 +153,12 @@ Status LowerConvTranspose(Lowering& node) {
   return x.rank == 5 ? LowerVolume(node, read) : LowerImages(node, read);
 }
 
-constexpr LoweringRow kRows[] = {
+constexpr LoweringRow kConvTransposeRows[] = {
     {"ConvTranspose", LowerConvTranspose, {}, "f32 and f16; one to three spatial dimensions"},
 };
 
 }  // namespace
 
-constexpr Span<const LoweringRow> kConvTransposeLowerings = kRows;
+constexpr Span<const LoweringRow> kConvTransposeLowerings = kConvTransposeRows;
 
 }  // namespace tenon::converter

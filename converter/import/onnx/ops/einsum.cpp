@@ -212,7 +212,7 @@ Status LowerEinsum(Lowering& node) {
   return Arrange(node, result, equation.output, 0).status();
 }
 
-constexpr LoweringRow kRows[] = {
+constexpr LoweringRow kEinsumRows[] = {
     {"Einsum",
      LowerEinsum,
      {},
@@ -222,6 +222,6 @@ constexpr LoweringRow kRows[] = {
 
 }  // namespace
 
-constexpr Span<const LoweringRow> kEinsumLowerings = kRows;
+constexpr Span<const LoweringRow> kEinsumLowerings = kEinsumRows;
 
 }  // namespace tenon::converter

@@ -188,7 +188,7 @@ Status LowerWhere(Lowering& node) {
   return node.Emit(OpKind::kSelect, inputs, Attributes(), 0).status();
 }
 
-constexpr LoweringRow kRows[] = {
+constexpr LoweringRow kElementwiseRows[] = {
     {"BitShift", LowerBitShift, {}, "unsigned; to the right not u64"},
     {"IsInf", LowerIsInf},
     {"IsNaN", LowerIsNan},
@@ -216,6 +216,6 @@ constexpr LoweringRow kRows[] = {
 
 }  // namespace
 
-constexpr Span<const LoweringRow> kElementwiseLowerings = kRows;
+constexpr Span<const LoweringRow> kElementwiseLowerings = kElementwiseRows;
 
 }  // namespace tenon::converter

@@ -14,7 +14,7 @@ Result<TensorId> InputWithBias(Lowering& node) {
   return node.Binary(BinaryFunction::kAdd, x, bias);
 }
 
-Status LowerGelu(Lowering& node) {
+Status LowerFusedGelu(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId x, InputWithBias(node));
   return node.Unary(x, {UnaryFunction::kGelu, 0.0F, 0.0F}, 0).status();
 }
@@ -81,13 +81,13 @@ Status LowerBiasSoftmax(Lowering& node) {
   return EmitSoftmax(node, sum, true, false, 0).status();
 }
 
-constexpr LoweringRow kRows[] = {
+constexpr LoweringRow kFusedFunctionsRows[] = {
     {"BiasAdd", LowerBiasAdd, "com.microsoft"},
-    {"BiasGelu", LowerGelu, "com.microsoft"},
+    {"BiasGelu", LowerFusedGelu, "com.microsoft"},
     {"BiasSoftmax", LowerBiasSoftmax, "com.microsoft"},
     {"BiasSplitGelu", LowerBiasSplitGelu, "com.microsoft"},
     {"FastGelu", LowerFastGelu, "com.microsoft"},
-    {"Gelu", LowerGelu, "com.microsoft"},
+    {"Gelu", LowerFusedGelu, "com.microsoft"},
     {"QuickGelu", LowerQuickGelu, "com.microsoft"},
     {"SwiGLU", LowerSwiGlu},
     {"Swish", LowerSwish},
@@ -95,6 +95,6 @@ constexpr LoweringRow kRows[] = {
 
 }  // namespace
 
-constexpr Span<const LoweringRow> kFusedFunctionLowerings = kRows;
+constexpr Span<const LoweringRow> kFusedFunctionLowerings = kFusedFunctionsRows;
 
 }  // namespace tenon::converter

@@ -98,7 +98,7 @@ enum EmbedInput : int {
   kIds,
   kSegments,
   kWords,
-  kPositions,
+  kPositionTable,
   kSegmentRows,
   kGamma,
   kBeta,
@@ -114,7 +114,7 @@ Result<TensorId> RowsAt(Lowering& node, TensorId table, TensorId ids, std::strin
 
 /// Rows of the positions for `length` words: those that an input names, else the first ones.
 Result<TensorId> PositionRows(Lowering& node, int64_t length) {
-  TENON_ASSIGN_OR_RETURN(const TensorId table, node.Input(kPositions));
+  TENON_ASSIGN_OR_RETURN(const TensorId table, node.Input(kPositionTable));
   if (node.HasInput(kPositionIds)) {
     TENON_ASSIGN_OR_RETURN(const TensorId ids, node.Input(kPositionIds));
     return RowsAt(node, table, ids, "position_ids");
@@ -232,7 +232,7 @@ Status LowerGroupNorm(Lowering& node) {
   return {};
 }
 
-constexpr LoweringRow kRows[] = {
+constexpr LoweringRow kFusedNormalisationRows[] = {
     {"EmbedLayerNormalization", LowerEmbed, "com.microsoft"},
     {"GroupNorm", LowerGroupNorm, "com.microsoft"},
     {"RMSNormalization", LowerSimplified},
@@ -244,6 +244,6 @@ constexpr LoweringRow kRows[] = {
 
 }  // namespace
 
-constexpr Span<const LoweringRow> kFusedNormalisationLowerings = kRows;
+constexpr Span<const LoweringRow> kFusedNormalisationLowerings = kFusedNormalisationRows;
 
 }  // namespace tenon::converter

@@ -206,7 +206,7 @@ Status LowerMatMulNBits(Lowering& node) {
   return node.Binary(BinaryFunction::kAdd, y, bias, 0).status();
 }
 
-constexpr LoweringRow kRows[] = {
+constexpr LoweringRow kFusedProductsRows[] = {
     {"FusedGemm", LowerFusedGemm, "com.microsoft", kProductLimits},
     {"FusedMatMul", LowerFusedMatMul, "com.microsoft", kProductLimits},
     {"FusedMatMulActivation", LowerFusedMatMulActivation, "com.microsoft", kProductLimits},
@@ -218,6 +218,6 @@ constexpr LoweringRow kRows[] = {
 
 }  // namespace
 
-constexpr Span<const LoweringRow> kFusedProductLowerings = kRows;
+constexpr Span<const LoweringRow> kFusedProductLowerings = kFusedProductsRows;
 
 }  // namespace tenon::converter

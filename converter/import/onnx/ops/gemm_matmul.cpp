@@ -40,7 +40,7 @@ Status LowerMatMul(Lowering& node) {
   return EmitMatMul(node, OpKind::kMatMul, {a, b}, Attributes(MatMulAttributes()), 0).status();
 }
 
-constexpr LoweringRow kRows[] = {
+constexpr LoweringRow kGemmMatmulRows[] = {
     {"Gemm", LowerGemm, {}, kProductLimits},
     {"MatMul", LowerMatMul, {}, kProductLimits},
 };
@@ -118,6 +118,6 @@ Status EmitMatMulWithBias(Lowering& node, TensorId a, TensorId b, int bias) {
   return node.Binary(BinaryFunction::kAdd, product, addend, 0).status();
 }
 
-constexpr Span<const LoweringRow> kMatMulLowerings = kRows;
+constexpr Span<const LoweringRow> kMatMulLowerings = kGemmMatmulRows;
 
 }  // namespace tenon::converter

@@ -15,7 +15,7 @@ Result<GridPadding> ReadPadding(Lowering& node) {
 }
 
 /// Opset 20 has other names than the one before.
-Result<ResizeMode> ReadMode(Lowering& node) {
+Result<ResizeMode> ReadSampleMode(Lowering& node) {
   const std::string mode = node.Text("mode", "bilinear");
   if (mode == "linear" || mode == "bilinear") return ResizeMode::kLinear;
   if (mode == "cubic" || mode == "bicubic") return ResizeMode::kCubic;
@@ -35,19 +35,19 @@ Status LowerGridSample(Lowering& node) {
     return InputError("its operands must be f32");
   }
   GridSampleAttributes attributes;
-  TENON_ASSIGN_OR_RETURN(attributes.mode, ReadMode(node));
+  TENON_ASSIGN_OR_RETURN(attributes.mode, ReadSampleMode(node));
   TENON_ASSIGN_OR_RETURN(attributes.padding, ReadPadding(node));
   attributes.align_corners = node.Flag("align_corners", false) ? 1 : 0;
   return node.Emit(OpKind::kGridSample, {x, grid}, Attributes(attributes), 0).status();
 }
 
-constexpr LoweringRow kRows[] = {
+constexpr LoweringRow kGridSampleRows[] = {
     {"GridSample", LowerGridSample, {}, "f32, two spatial dimensions"},
     {"GridSample", LowerGridSample, "com.microsoft", "f32, two spatial dimensions"},
 };
 
 }  // namespace
 
-constexpr Span<const LoweringRow> kGridSampleLowerings = kRows;
+constexpr Span<const LoweringRow> kGridSampleLowerings = kGridSampleRows;
 
 }  // namespace tenon::converter

@@ -38,7 +38,7 @@ struct Places {
 };
 
 /// Queries, keys and values by head.
-Result<Heads> ReadHeads(Lowering& node, int64_t heads, int64_t groups) {
+Result<Heads> ReadGroupedHeads(Lowering& node, int64_t heads, int64_t groups) {
   TENON_ASSIGN_OR_RETURN(TensorId q, node.Input(kQuery));
   Heads result;
   TensorId k = kNone;
@@ -302,7 +302,7 @@ Status LowerGroupQueryAttention(Lowering& node) {
   if (groups < 1 || count < 1 || count > kMostHeads || count % groups != 0) {
     return InputError("{} heads of queries cannot share {} of keys", count, groups);
   }
-  TENON_ASSIGN_OR_RETURN(Heads heads, ReadHeads(node, count, groups));
+  TENON_ASSIGN_OR_RETURN(Heads heads, ReadGroupedHeads(node, count, groups));
   const Shape q = node.ShapeOf(heads.q);
   if (node.ShapeOf(heads.k)[2] != q[2]) return InputError("it has not as many keys as queries");
   TENON_ASSIGN_OR_RETURN(const Places places, ReadPlaces(node, q));

@@ -138,7 +138,7 @@ Status LowerReverseSequence(Lowering& node) {
   return node.Reshape(x, DimsOf(shape), 0).status();
 }
 
-constexpr LoweringRow kRows[] = {
+constexpr LoweringRow kIndexingRows[] = {
     {"GatherElements", LowerGatherElements},
     {"GatherND", LowerGatherNd},
     {"GatherND", LowerGatherNd, "com.microsoft"},
@@ -309,6 +309,6 @@ Result<TensorId> EmitGatherElements(Lowering& node, TensorId x, TensorId indices
   return EmitGather(node, flat, places, 0, output);
 }
 
-constexpr Span<const LoweringRow> kIndexingLowerings = kRows;
+constexpr Span<const LoweringRow> kIndexingLowerings = kIndexingRows;
 
 }  // namespace tenon::converter

@@ -103,13 +103,13 @@ Status LowerSoftmaxCrossEntropyLoss(Lowering& node) {
   return EmitLoss(node, probabilities);
 }
 
-constexpr LoweringRow kRows[] = {
+constexpr LoweringRow kLossRows[] = {
     {"NegativeLogLikelihoodLoss", LowerNegativeLogLikelihoodLoss},
     {"SoftmaxCrossEntropyLoss", LowerSoftmaxCrossEntropyLoss},
 };
 
 }  // namespace
 
-constexpr Span<const LoweringRow> kLossLowerings = kRows;
+constexpr Span<const LoweringRow> kLossLowerings = kLossRows;
 
 }  // namespace tenon::converter

@@ -143,7 +143,7 @@ Status LowerEyeLike(Lowering& node) {
 
 constexpr std::string_view kArgumentLimits = "not u64; NaN counts as the largest";
 
-constexpr LoweringRow kRows[] = {
+constexpr LoweringRow kMasksRows[] = {
     {"ArgMax", LowerArgument, {}, kArgumentLimits},
     {"ArgMin", LowerArgument, {}, kArgumentLimits},
     {"EyeLike", LowerEyeLike},
@@ -154,6 +154,6 @@ constexpr LoweringRow kRows[] = {
 
 }  // namespace
 
-constexpr Span<const LoweringRow> kMaskLowerings = kRows;
+constexpr Span<const LoweringRow> kMaskLowerings = kMasksRows;
 
 }  // namespace tenon::converter

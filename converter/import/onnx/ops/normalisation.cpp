@@ -215,7 +215,7 @@ Status LowerSoftmax(Lowering& node) {
   return EmitSoftmax(node, x, node.opset() < 13, node.op_type() == "LogSoftmax", 0).status();
 }
 
-constexpr LoweringRow kRows[] = {
+constexpr LoweringRow kNormalisationRows[] = {
     {"BatchNormalization",
      LowerBatchNormalization,
      {},
@@ -301,6 +301,6 @@ Result<TensorId> EmitSoftmax(Lowering& node, TensorId x, bool flattens, bool log
   return node.Reshape(y, {shape.dims, end}, output);
 }
 
-constexpr Span<const LoweringRow> kNormalisationLowerings = kRows;
+constexpr Span<const LoweringRow> kNormalisationLowerings = kNormalisationRows;
 
 }  // namespace tenon::converter

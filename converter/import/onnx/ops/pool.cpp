@@ -173,7 +173,7 @@ Status LowerGlobalPool(Lowering& node) {
   return node.Reduce(function, x, axes, true, 0).status();
 }
 
-constexpr LoweringRow kRows[] = {
+constexpr LoweringRow kPoolRows[] = {
     {"AveragePool", LowerAveragePool, {}, kProductLimits},
     {"GlobalAveragePool", LowerGlobalPool},
     {"GlobalLpPool", LowerGlobalLpPool, {}, kProductLimits},
@@ -189,6 +189,6 @@ constexpr LoweringRow kRows[] = {
 
 }  // namespace
 
-constexpr Span<const LoweringRow> kPoolLowerings = kRows;
+constexpr Span<const LoweringRow> kPoolLowerings = kPoolRows;
 
 }  // namespace tenon::converter

@@ -10,13 +10,14 @@ namespace {
 
 /// Where the elements of every window lie in a plane; behind its end in the padding, which comes
 /// last: an element as low as the padding is found before it.
-struct Places {
+struct WindowPlaces {
   std::vector<double> element;  ///< [output][tap]: those inside row by row
   std::vector<double> given;    ///< the same as the node counts them
 };
 
-Places PlacesOf(const Shape& x, const Shape& y, const PoolAttributes& pool, bool columns_first) {
-  Places places;
+WindowPlaces PlacesOf(const Shape& x, const Shape& y, const PoolAttributes& pool,
+                      bool columns_first) {
+  WindowPlaces places;
   const int32_t height = x[2];
   const int32_t width = x[3];
   const int32_t taps = pool.kernel[0] * pool.kernel[1];
@@ -83,7 +84,7 @@ Status EmitMaxPoolIndices(Lowering& node, TensorId x, const PoolAttributes& pool
     return InputError("its windows have {} elements, of which indices name at most {}",
                       outputs * taps, kMostPlaces);
   }
-  const Places places = PlacesOf(in, out, pool, columns_first);
+  const WindowPlaces places = PlacesOf(in, out, pool, columns_first);
   TENON_ASSIGN_OR_RETURN(TensorId windows, node.Reshape(x, {planes, int64_t{in[2]} * in[3]}));
   TENON_ASSIGN_OR_RETURN(windows, WithLowest(node, windows));
   TENON_ASSIGN_OR_RETURN(const Shape all, ShapeFromDims({outputs * taps}));

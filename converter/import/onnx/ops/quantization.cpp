@@ -123,7 +123,7 @@ Status LowerDynamicQuantizeLinear(Lowering& node) {
   return Quantized(node, x, made.scale, made.zero_point, DType::kU8, 0, 0).status();
 }
 
-constexpr LoweringRow kRows[] = {
+constexpr LoweringRow kQuantizationRows[] = {
     {"DequantizeLinear", LowerDequantizeLinear},
     {"DynamicQuantizeLinear", LowerDynamicQuantizeLinear},
     {"QuantizeLinear", LowerQuantizeLinear},
@@ -219,6 +219,6 @@ Result<DynamicParameters> DynamicRange(Lowering& node, TensorId x, int scale_out
   return made;
 }
 
-constexpr Span<const LoweringRow> kQuantizationLowerings = kRows;
+constexpr Span<const LoweringRow> kQuantizationLowerings = kQuantizationRows;
 
 }  // namespace tenon::converter

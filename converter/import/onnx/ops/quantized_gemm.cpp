@@ -237,7 +237,7 @@ Status LowerDynamicQuantizeMatMul(Lowering& node) {
   return AddBias(node, y, 4);
 }
 
-constexpr LoweringRow kRows[] = {
+constexpr LoweringRow kQuantizedGemmRows[] = {
     {"ConvInteger", LowerConvInteger},
     {"MatMulInteger", LowerMatMulInteger},
     {"QLinearConv", LowerQLinearConv},
@@ -250,6 +250,6 @@ constexpr LoweringRow kRows[] = {
 
 }  // namespace
 
-constexpr Span<const LoweringRow> kQuantizedGemmLowerings = kRows;
+constexpr Span<const LoweringRow> kQuantizedGemmLowerings = kQuantizedGemmRows;
 
 }  // namespace tenon::converter

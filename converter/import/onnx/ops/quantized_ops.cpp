@@ -105,13 +105,13 @@ Status LowerQLinearSoftmax(Lowering& node) {
   return QuantizeOutput(node, y, {kNone, 3, 4});
 }
 
-constexpr std::string_view kLimits = "channels_last 0";
+constexpr std::string_view kChannelsFirst = "channels_last 0";
 
-constexpr LoweringRow kRows[] = {
+constexpr LoweringRow kQuantizedOpsRows[] = {
     {"QLinearAdd", LowerQLinearBinary, "com.microsoft"},
-    {"QLinearAveragePool", LowerQLinearAveragePool, "com.microsoft", kLimits},
+    {"QLinearAveragePool", LowerQLinearAveragePool, "com.microsoft", kChannelsFirst},
     {"QLinearConcat", LowerQLinearConcat, "com.microsoft"},
-    {"QLinearGlobalAveragePool", LowerQLinearGlobalAveragePool, "com.microsoft", kLimits},
+    {"QLinearGlobalAveragePool", LowerQLinearGlobalAveragePool, "com.microsoft", kChannelsFirst},
     {"QLinearLeakyRelu", LowerQLinearUnary, "com.microsoft"},
     {"QLinearMul", LowerQLinearBinary, "com.microsoft"},
     {"QLinearReduceMean", LowerQLinearReduceMean, "com.microsoft"},
@@ -121,6 +121,6 @@ constexpr LoweringRow kRows[] = {
 
 }  // namespace
 
-constexpr Span<const LoweringRow> kQuantizedLowerings = kRows;
+constexpr Span<const LoweringRow> kQuantizedLowerings = kQuantizedOpsRows;
 
 }  // namespace tenon::converter

@@ -265,20 +265,20 @@ Status LowerRecurrent(Lowering& node) {
   return {};
 }
 
-constexpr char kLimits[] =
+constexpr char kRecurrentLimits[] =
     "up to 4096 steps, which become ops of their own; sequence_lens constant, at least 1; "
     "activations Elu, "
     "HardSigmoid, LeakyRelu, Relu, Sigmoid, Softplus, Softsign, Tanh";
 
-constexpr LoweringRow kRows[] = {
-    {"GRU", LowerRecurrent, {}, kLimits},
-    {"LSTM", LowerRecurrent, {}, kLimits},
-    {"RNN", LowerRecurrent, {}, kLimits},
-    {"DynamicQuantizeLSTM", LowerRecurrent, "com.microsoft", kLimits},
+constexpr LoweringRow kRecurrentRows[] = {
+    {"GRU", LowerRecurrent, {}, kRecurrentLimits},
+    {"LSTM", LowerRecurrent, {}, kRecurrentLimits},
+    {"RNN", LowerRecurrent, {}, kRecurrentLimits},
+    {"DynamicQuantizeLSTM", LowerRecurrent, "com.microsoft", kRecurrentLimits},
 };
 
 }  // namespace
 
-constexpr Span<const LoweringRow> kRecurrentLowerings = kRows;
+constexpr Span<const LoweringRow> kRecurrentLowerings = kRecurrentRows;
 
 }  // namespace tenon::converter

@@ -111,13 +111,13 @@ Status LowerCumSum(Lowering& node) {
   return node.Emit(OpKind::kCumSum, {x}, Attributes(attributes), 0).status();
 }
 
-constexpr LoweringRow kOthers[] = {
+constexpr LoweringRow kOtherReduceRows[] = {
     {"CumSum", LowerCumSum, {}, "axis constant; f32, f16, f64, i32 and i64"},
 };
-constexpr auto kRows = RowsOf(kReduceRows, LowerReduce, kOthers);
+constexpr auto kReduceLoweringRows = RowsOf(kReduceRows, LowerReduce, kOtherReduceRows);
 
 }  // namespace
 
-constexpr Span<const LoweringRow> kReduceLowerings = TableOf(kRows);
+constexpr Span<const LoweringRow> kReduceLowerings = TableOf(kReduceLoweringRows);
 
 }  // namespace tenon::converter

@@ -9,7 +9,7 @@
 namespace tenon::converter {
 namespace {
 
-Result<ResizeMode> ReadMode(Lowering& node) {
+Result<ResizeMode> ReadResizeMode(Lowering& node) {
   const std::string mode = node.Text("mode", "nearest");
   if (mode == "nearest") return ResizeMode::kNearest;
   if (mode == "linear" || mode == "bilinear") return ResizeMode::kLinear;
@@ -298,7 +298,7 @@ Status LowerAsymmetric(Lowering& node, const std::vector<float>& scales) {
   TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
   const Shape shape = node.ShapeOf(x);
   ResizeAttributes attributes = Unchanged(shape);
-  TENON_ASSIGN_OR_RETURN(attributes.mode, ReadMode(node));
+  TENON_ASSIGN_OR_RETURN(attributes.mode, ReadResizeMode(node));
   attributes.coordinates = CoordinateMode::kAsymmetric;
   TENON_ASSIGN_OR_RETURN(const std::vector<int32_t> axes, ReadAxes(node, shape.rank));
   TENON_RETURN_IF_ERROR(SetScales(attributes, shape, axes, scales));
@@ -367,7 +367,7 @@ Status LowerResize(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
   const Shape shape = node.ShapeOf(x);
   ResizeAttributes attributes = Unchanged(shape);
-  TENON_ASSIGN_OR_RETURN(attributes.mode, ReadMode(node));
+  TENON_ASSIGN_OR_RETURN(attributes.mode, ReadResizeMode(node));
   TENON_RETURN_IF_ERROR(SetCoordinates(node, attributes));
   attributes.cubic_a = node.Float("cubic_coeff_a", -0.75F);
   attributes.exclude_outside = node.Flag("exclude_outside", false) ? 1 : 0;
@@ -400,7 +400,7 @@ Status LowerResize(Lowering& node) {
   });
 }
 
-constexpr LoweringRow kRows[] = {
+constexpr LoweringRow kResizeRows[] = {
     {"Resize",
      LowerResize,
      {},
@@ -415,6 +415,6 @@ constexpr LoweringRow kRows[] = {
 
 }  // namespace
 
-constexpr Span<const LoweringRow> kResizeLowerings = kRows;
+constexpr Span<const LoweringRow> kResizeLowerings = kResizeRows;
 
 }  // namespace tenon::converter

@@ -203,18 +203,18 @@ Status LowerMaxUnpool(Lowering& node) {
   return node.Emit(OpKind::kPad, {y}, Attributes(pad), 0).status();
 }
 
-constexpr std::string_view kLimits = "with a reduction f32, f16, f64, i32 and i64";
+constexpr std::string_view kScatterLimits = "with a reduction f32, f16, f64, i32 and i64";
 
-constexpr LoweringRow kRows[] = {
+constexpr LoweringRow kScatterRows[] = {
     {"MaxUnpool", LowerMaxUnpool, {}, "output_shape constant"},
     {"Scatter", LowerScatterElements},
-    {"ScatterElements", LowerScatterElements, {}, kLimits},
-    {"ScatterND", LowerScatterNd, {}, kLimits},
+    {"ScatterElements", LowerScatterElements, {}, kScatterLimits},
+    {"ScatterND", LowerScatterNd, {}, kScatterLimits},
     {"TensorScatter", LowerTensorScatter},
 };
 
 }  // namespace
 
-constexpr Span<const LoweringRow> kScatterLowerings = kRows;
+constexpr Span<const LoweringRow> kScatterLowerings = kScatterRows;
 
 }  // namespace tenon::converter

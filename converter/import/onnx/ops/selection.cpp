@@ -79,7 +79,7 @@ Status LowerNonMaxSuppression(Lowering& node) {
       .status();
 }
 
-constexpr LoweringRow kRows[] = {
+constexpr LoweringRow kSelectionRows[] = {
     {"NonMaxSuppression",
      LowerNonMaxSuppression,
      {},
@@ -89,6 +89,6 @@ constexpr LoweringRow kRows[] = {
 
 }  // namespace
 
-constexpr Span<const LoweringRow> kSelectionLowerings = kRows;
+constexpr Span<const LoweringRow> kSelectionLowerings = kSelectionRows;
 
 }  // namespace tenon::converter

@@ -170,7 +170,7 @@ constexpr const char* kKnown =
 constexpr const char* kParts =
     "parts constant, at most 4096; sequences are no inputs or outputs of the model";
 
-constexpr LoweringRow kRows[] = {
+constexpr LoweringRow kSequenceRows[] = {
     {"SequenceEmpty", LowerSequenceEmpty, {}, kKnown},
     {"SequenceConstruct", LowerSequenceConstruct, {}, kKnown},
     {"SequenceInsert", LowerSequenceInsert, {}, kKnown},
@@ -183,6 +183,6 @@ constexpr LoweringRow kRows[] = {
 
 }  // namespace
 
-constexpr Span<const LoweringRow> kSequenceLowerings = kRows;
+constexpr Span<const LoweringRow> kSequenceLowerings = kSequenceRows;
 
 }  // namespace tenon::converter

@@ -257,7 +257,7 @@ Status LowerSpaceToDepth(Lowering& node) {
                    {s[0], s[1] * block * block, height, width});
 }
 
-constexpr LoweringRow kRows[] = {
+constexpr LoweringRow kShapeOpsRows[] = {
     {"DepthToSpace", LowerDepthToSpace}, {"Dropout", LowerDropout},     {"Expand", LowerExpand},
     {"Flatten", LowerFlatten},           {"Identity", LowerIdentity},   {"Reshape", LowerReshape},
     {"SpaceToDepth", LowerSpaceToDepth}, {"Squeeze", LowerSqueeze},     {"Tile", LowerTile},
@@ -266,6 +266,6 @@ constexpr LoweringRow kRows[] = {
 
 }  // namespace
 
-constexpr Span<const LoweringRow> kShapeLowerings = kRows;
+constexpr Span<const LoweringRow> kShapeLowerings = kShapeOpsRows;
 
 }  // namespace tenon::converter

@@ -227,15 +227,15 @@ Status LowerMelWeightMatrix(Lowering& node) {
   return node.ConstantOutput(0, TensorData{dtype, shape, WriteElements(dtype, TrianglesOf(mel))});
 }
 
-constexpr LoweringRow kOthers[] = {
+constexpr LoweringRow kOtherSignalRows[] = {
     {"MelWeightMatrix", LowerMelWeightMatrix, {}, "its inputs constant"},
     {"DFT", LowerDft, {}, "up to 8192 points; onesided not with inverse"},
     {"STFT", LowerStft, {}, "up to 8192 points; window, frame_step and frame_length constant"},
 };
-constexpr auto kRows = RowsOf(kWindows, LowerWindow, kOthers);
+constexpr auto kSignalRows = RowsOf(kWindows, LowerWindow, kOtherSignalRows);
 
 }  // namespace
 
-constexpr Span<const LoweringRow> kSignalLowerings = TableOf(kRows);
+constexpr Span<const LoweringRow> kSignalLowerings = TableOf(kSignalRows);
 
 }  // namespace tenon::converter

@@ -417,7 +417,7 @@ Status LowerPad(Lowering& node) {
 
 constexpr std::string_view kPadLimits = "pads, value and axes constant";
 
-constexpr LoweringRow kRows[] = {
+constexpr LoweringRow kSlicingRows[] = {
     {"Compress", LowerCompress, {}, "condition constant"},
     {"Concat", LowerConcat},
     {"Gather", LowerGather},
@@ -434,6 +434,6 @@ constexpr LoweringRow kRows[] = {
 
 }  // namespace
 
-constexpr Span<const LoweringRow> kSlicingLowerings = kRows;
+constexpr Span<const LoweringRow> kSlicingLowerings = kSlicingRows;
 
 }  // namespace tenon::converter

@@ -191,7 +191,7 @@ Result<Heads> ReadHeads(Lowering& node, int64_t& past) {
   return heads;
 }
 
-Status LowerAttention(Lowering& node) {
+Status LowerStandardAttention(Lowering& node) {
   constexpr int kScores = 3;
   node.Ignore({"qk_matmul_output_mode", "softmax_precision"});
   TENON_ASSIGN_OR_RETURN(const TensorId query, node.Input(kQuery));
@@ -246,13 +246,13 @@ Status LowerRotary(Lowering& node) {
   return EmitRotaryEmbedding(node, inputs);
 }
 
-constexpr LoweringRow kRows[] = {
-    {"Attention", LowerAttention, {}, "past of a fixed length"},
+constexpr LoweringRow kStandardAttentionRows[] = {
+    {"Attention", LowerStandardAttention, {}, "past of a fixed length"},
     {"RotaryEmbedding", LowerRotary},
 };
 
 }  // namespace
 
-constexpr Span<const LoweringRow> kStandardAttentionLowerings = kRows;
+constexpr Span<const LoweringRow> kStandardAttentionLowerings = kStandardAttentionRows;
 
 }  // namespace tenon::converter

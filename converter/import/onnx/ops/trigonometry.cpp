@@ -168,7 +168,7 @@ Status LowerHyperbolic(Lowering& node) {
   return Select(node, is_small, small, large, 0).status();
 }
 
-constexpr LoweringRow kRows[] = {
+constexpr LoweringRow kTrigonometryRows[] = {
     {"Acos", LowerAcos},       {"Acosh", LowerAcosh}, {"Asin", LowerAsin},
     {"Asinh", LowerAsinh},     {"Atanh", LowerAtanh}, {"Cosh", LowerHyperbolic},
     {"Sinh", LowerHyperbolic}, {"Tan", LowerTan},
@@ -176,6 +176,6 @@ constexpr LoweringRow kRows[] = {
 
 }  // namespace
 
-constexpr Span<const LoweringRow> kTrigonometryLowerings = kRows;
+constexpr Span<const LoweringRow> kTrigonometryLowerings = kTrigonometryRows;
 
 }  // namespace tenon::converter

@@ -15,7 +15,7 @@ struct BinaryRow {
   BinaryFunction function;
 };
 
-constexpr BinaryRow kRows[] = {
+constexpr BinaryRow kArithmeticRows[] = {
     {Op::ADD, BinaryFunction::kAdd},         {Op::DIV, BinaryFunction::kDiv},
     {Op::EQUAL, BinaryFunction::kEqual},     {Op::FLOOR_MOD, BinaryFunction::kMod},
     {Op::GREATER, BinaryFunction::kGreater}, {Op::GREATER_EQUAL, BinaryFunction::kGreaterOrEqual},
@@ -93,9 +93,10 @@ Result<TensorId> HasSign(Node& node, TensorId x) {
 }  // namespace
 
 Status LowerBinary(Node& node) {
-  const auto* row = std::find_if(std::begin(kRows), std::end(kRows),
+  const auto* row = std::find_if(std::begin(kArithmeticRows), std::end(kArithmeticRows),
                                  [&](const BinaryRow& one) { return one.op == node.op(); });
-  if (row == std::end(kRows)) return InternalError("it is in no table of binary functions");
+  if (row == std::end(kArithmeticRows))
+    return InternalError("it is in no table of binary functions");
   TENON_ASSIGN_OR_RETURN(Operands x, node.Aligned({0, 1}));
   TENON_RETURN_IF_ERROR(Widen(node, x));
   TENON_ASSIGN_OR_RETURN(TensorId z, node.Binary(row->function, x.ids[0], x.ids[1]));

@@ -15,7 +15,7 @@ using Ints = std::vector<int64_t>;
 using fourier::Transform;
 
 /// The first `size` along an axis.
-Result<TensorId> Part(Node& node, TensorId x, int32_t axis, int32_t begin, int32_t size) {
+Result<TensorId> HalfOf(Node& node, TensorId x, int32_t axis, int32_t begin, int32_t size) {
   return node.Slice(x, SliceAlong(node.ShapeOf(x), axis, begin, size));
 }
 
@@ -48,7 +48,7 @@ Status LowerRfft2d(Node& node) {
   // No more rows than count are transformed.
   const int64_t rows = std::min<int64_t>(node.ShapeOf(x)[rank - 2], lengths[0]);
   if (rows >= 1) {
-    TENON_ASSIGN_OR_RETURN(x, Part(node, x, rank - 2, 0, static_cast<int32_t>(rows)));
+    TENON_ASSIGN_OR_RETURN(x, HalfOf(node, x, rank - 2, 0, static_cast<int32_t>(rows)));
   }
   Transform t;
   t.length = lengths[1];
@@ -69,7 +69,7 @@ Status LowerRfft2d(Node& node) {
 Status LowerPart(Node& node, int32_t part) {
   TENON_ASSIGN_OR_RETURN(TensorId x, node.Input(0));
   Ints dims = DimsOf(node.ShapeOf(x));
-  TENON_ASSIGN_OR_RETURN(x, Part(node, x, static_cast<int32_t>(dims.size()) - 1, part, 1));
+  TENON_ASSIGN_OR_RETURN(x, HalfOf(node, x, static_cast<int32_t>(dims.size()) - 1, part, 1));
   dims.pop_back();
   TENON_ASSIGN_OR_RETURN(TensorId y, node.Reshape(x, dims));
   TENON_ASSIGN_OR_RETURN(const DType to, node.OutputDType(0));

@@ -19,8 +19,6 @@ enum : int { kOutputShape, kWeights, kX, kBias };
 /// Inputs of Convolution2DTransposeBias.
 enum : int { kBiasedX, kBiasedWeights, kBiasedBias };
 
-constexpr int64_t kMostExtent = 1 << 28;  // of windows, as attributes.hpp says
-
 /// With SAME, `before` is what SAME cuts off in front of the convolution that this one transposes.
 Result<Extent> ExtentOf(int64_t input, int64_t taps, int64_t stride, int64_t output,
                         format::Padding padding, int64_t dilation = 1) {

@@ -20,7 +20,7 @@
 namespace tenon::converter::tflite {
 namespace {
 
-struct Options {
+struct DetectionOptions {
   int32_t rows = 0;        ///< boxes that are kept
   int32_t classes = 0;     ///< without the background
   int32_t of_class = 100;  ///< boxes of a class, where each is suppressed for itself
@@ -30,7 +30,7 @@ struct Options {
   float scales[4] = {1.0F, 1.0F, 1.0F, 1.0F};  ///< y, x, height, width
 };
 
-Result<Options> ReadOptions(const Node& node) {
+Result<DetectionOptions> ReadOptions(const Node& node) {
   const auto* bytes = node.stored().custom_options();
   const bool verified = bytes != nullptr && bytes->size() > 0 &&
                         flexbuffers::VerifyBuffer(bytes->data(), bytes->size());
@@ -38,7 +38,7 @@ Result<Options> ReadOptions(const Node& node) {
   const flexbuffers::Reference root = flexbuffers::GetRoot(bytes->data(), bytes->size());
   if (!root.IsMap()) return InputError("malformed: its options are no map");
   const flexbuffers::Map map = root.AsMap();
-  Options options;
+  DetectionOptions options;
   options.rows = map["max_detections"].AsInt32();
   options.classes = map["num_classes"].AsInt32();
   options.each_class = map["use_regular_nms"].AsBool();
@@ -92,7 +92,7 @@ Result<TensorId> WhereThere(Node& node, TensorId is_there, TensorId x) {
 
 /// Corners y, x, y, x of boxes [boxes, 4]: centres are given in parts of the anchors' sizes, sizes
 /// as the logarithms of such parts.
-Result<TensorId> DecodedBoxes(Node& node, const Options& options, int32_t boxes) {
+Result<TensorId> DecodedBoxes(Node& node, const DetectionOptions& options, int32_t boxes) {
   TENON_ASSIGN_OR_RETURN(TensorId given, node.Input(0));
   TENON_ASSIGN_OR_RETURN(TensorId anchors, node.Input(2));
   const Shape shape = node.ShapeOf(given);
@@ -134,8 +134,8 @@ struct Kept {
 
 /// What is taken of scores [classes, boxes], class by class, `most` of each and `rows` in all: i64
 /// [rows, 3], -1 where there is nothing.
-Result<TensorId> Suppressed(Node& node, const Options& options, TensorId boxes, TensorId scores,
-                            int32_t most, int32_t rows) {
+Result<TensorId> Suppressed(Node& node, const DetectionOptions& options, TensorId boxes,
+                            TensorId scores, int32_t most, int32_t rows) {
   const Shape shape = node.ShapeOf(scores);
   TENON_ASSIGN_OR_RETURN(const TensorId of_image, node.Reshape(scores, {1, shape[0], shape[1]}));
   TENON_ASSIGN_OR_RETURN(const TensorId order, TopK(node, of_image, 2, shape[1]));
@@ -167,7 +167,8 @@ Result<Kept> ReadRows(Node& node, TensorId rows) {
 }
 
 /// Each box with its best class, of `scores` [boxes, classes].
-Result<Kept> BestOfBoxes(Node& node, const Options& options, TensorId boxes, TensorId scores) {
+Result<Kept> BestOfBoxes(Node& node, const DetectionOptions& options, TensorId boxes,
+                         TensorId scores) {
   const Shape shape = node.ShapeOf(scores);
   TENON_ASSIGN_OR_RETURN(const TensorId best, node.Reduce(ReduceFunction::kMax, scores, 2, false));
   TENON_ASSIGN_OR_RETURN(const TensorId one_class, node.Reshape(best, {1, shape[0]}));
@@ -182,7 +183,8 @@ Result<Kept> BestOfBoxes(Node& node, const Options& options, TensorId boxes, Ten
 }
 
 /// The best boxes of all classes, each class suppressed for itself.
-Result<Kept> BestOfClasses(Node& node, const Options& options, TensorId boxes, TensorId scores) {
+Result<Kept> BestOfClasses(Node& node, const DetectionOptions& options, TensorId boxes,
+                           TensorId scores) {
   TENON_ASSIGN_OR_RETURN(const TensorId by_class, node.Transpose(scores, {1, 0}));
   const Shape shape = node.ShapeOf(by_class);
   const int32_t of_class = std::min(options.of_class, shape[1]);
@@ -213,7 +215,8 @@ Result<Kept> BestOfClasses(Node& node, const Options& options, TensorId boxes, T
 }
 
 /// Sets output `index` to rows of `x`, zeros where there is none.
-Status SetRows(Node& node, int index, const Options& options, TensorId is_there, TensorId x) {
+Status SetRows(Node& node, int index, const DetectionOptions& options, TensorId is_there,
+               TensorId x) {
   const Shape shape = node.ShapeOf(x);
   std::vector<int64_t> dims = {1, options.rows};
   if (shape.rank == 2) {
@@ -235,7 +238,7 @@ Status SetRows(Node& node, int index, const Options& options, TensorId is_there,
 
 // Boxes as the network says them, scores of classes, anchors.
 Status LowerDetectionPostProcess(Node& node) {
-  TENON_ASSIGN_OR_RETURN(const Options options, ReadOptions(node));
+  TENON_ASSIGN_OR_RETURN(const DetectionOptions options, ReadOptions(node));
   if (node.InputCount() != 3 || node.OutputCount() != 4) {
     return InputError("malformed: it has {} inputs and {} outputs", node.InputCount(),
                       node.OutputCount());

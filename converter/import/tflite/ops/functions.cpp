@@ -18,7 +18,7 @@ struct UnaryRow {
   float b = 0.0F;
 };
 
-constexpr UnaryRow kRows[] = {
+constexpr UnaryRow kFunctionsRows[] = {
     {Op::ABS, UnaryFunction::kAbs},
     {Op::CEIL, UnaryFunction::kCeil},
     {Op::COS, UnaryFunction::kCos},
@@ -45,9 +45,9 @@ constexpr UnaryRow kRows[] = {
 }  // namespace
 
 Status LowerUnary(Node& node) {
-  const auto* row = std::find_if(std::begin(kRows), std::end(kRows),
+  const auto* row = std::find_if(std::begin(kFunctionsRows), std::end(kFunctionsRows),
                                  [&](const UnaryRow& one) { return one.op == node.op(); });
-  if (row == std::end(kRows)) return InternalError("it is in no table of functions");
+  if (row == std::end(kFunctionsRows)) return InternalError("it is in no table of functions");
   UnaryAttributes attributes{row->function, row->a, row->b};
   if (const auto* leaky = node.stored().builtin_options_as_LeakyReluOptions()) {
     attributes.a = leaky->alpha();

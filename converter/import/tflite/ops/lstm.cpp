@@ -29,16 +29,16 @@ constexpr int kNormalisation = 20;  ///< of one way, and all after it
 constexpr int kAux = 39;
 constexpr int kGates = 4;
 
-struct Options {
+struct LstmOptions {
   format::ActivationFunctionType activation;
   float cell_clip = 0.0F;  ///< 0: none
   float proj_clip = 0.0F;
   bool time_major = false;
 };
 
-struct Layer {
+struct LstmLayer {
   Inputs inputs;
-  Options options;
+  LstmOptions options;
   int64_t units = 0;
   bool coupled = false;  ///< no input gate of its own: 1 - forget
   TensorId weights = kNone, recurrent = kNone, bias = kNone;  ///< of all gates that there are
@@ -59,8 +59,9 @@ Result<TensorId> JoinGates(Node& node, int first, bool coupled) {
   return node.Emit(OpKind::kConcat, parts, Attributes(ConcatAttributes()));
 }
 
-Result<Layer> ReadLayer(Node& node, const Inputs& inputs, const Options& options, bool aux) {
-  Layer layer{inputs, options};
+Result<LstmLayer> ReadLayer(Node& node, const Inputs& inputs, const LstmOptions& options,
+                            bool aux) {
+  LstmLayer layer{inputs, options};
   TENON_ASSIGN_OR_RETURN(const DType state, node.InputDType(inputs.cell_state));
   if (state != DType::kF32) return InputError("a cell state of integers is not supported");
   layer.coupled = !node.HasInput(inputs.weights);
@@ -82,7 +83,7 @@ struct Gates {
   TensorId sums[kGates] = {kNone, kNone, kNone, kNone};
 };
 
-Result<Gates> SplitGates(Node& node, const Layer& layer, TensorId sums) {
+Result<Gates> SplitGates(Node& node, const LstmLayer& layer, TensorId sums) {
   Gates gates;
   int64_t begin = 0;
   for (int gate = layer.coupled ? 1 : 0; gate < kGates; ++gate, begin += layer.units) {
@@ -101,13 +102,13 @@ Result<TensorId> Opened(Node& node, TensorId sum, int peephole, TensorId cell) {
   return node.Unary(sum, {UnaryFunction::kSigmoid});
 }
 
-Result<TensorId> InputGate(Node& node, const Layer& layer, const Gates& gates, TensorId forget,
+Result<TensorId> InputGate(Node& node, const LstmLayer& layer, const Gates& gates, TensorId forget,
                            TensorId cell) {
   if (!layer.coupled) return Opened(node, gates.sums[0], layer.inputs.peepholes, cell);
   return node.Binary(BinaryFunction::kSub, node.Scalar("one", DType::kF32, 1.0), forget);
 }
 
-Result<TensorId> NextCell(Node& node, const Layer& layer, const Gates& gates, TensorId cell) {
+Result<TensorId> NextCell(Node& node, const LstmLayer& layer, const Gates& gates, TensorId cell) {
   TENON_ASSIGN_OR_RETURN(const TensorId forget,
                          Opened(node, gates.sums[1], layer.inputs.peepholes + 1, cell));
   TENON_ASSIGN_OR_RETURN(const TensorId let_in, InputGate(node, layer, gates, forget, cell));
@@ -119,7 +120,7 @@ Result<TensorId> NextCell(Node& node, const Layer& layer, const Gates& gates, Te
   return Clipped(node, next, layer.options.cell_clip);
 }
 
-Result<TensorId> NextOutput(Node& node, const Layer& layer, const Gates& gates, TensorId cell) {
+Result<TensorId> NextOutput(Node& node, const LstmLayer& layer, const Gates& gates, TensorId cell) {
   TENON_ASSIGN_OR_RETURN(const TensorId open,
                          Opened(node, gates.sums[3], layer.inputs.peepholes + 2, cell));
   TENON_ASSIGN_OR_RETURN(const TensorId shown, node.Activate(cell, layer.options.activation));
@@ -135,7 +136,7 @@ Result<TensorId> NextOutput(Node& node, const Layer& layer, const Gates& gates, 
 }
 
 /// What the gates take of all inputs at once, [steps * batch, gates], step by step.
-Result<TensorId> SumsOfInputs(Node& node, const Layer& layer, const Sequence& x,
+Result<TensorId> SumsOfInputs(Node& node, const LstmLayer& layer, const Sequence& x,
                               const Sequence* aux) {
   TENON_ASSIGN_OR_RETURN(TensorId sums, Product(node, x.rows, layer.weights));
   if (aux != nullptr) {
@@ -146,7 +147,7 @@ Result<TensorId> SumsOfInputs(Node& node, const Layer& layer, const Sequence& x,
 }
 
 /// All steps one way, as the file's dims have them.
-Result<TensorId> OneWay(Node& node, const Layer& layer, const Sequence& x, const Sequence* aux,
+Result<TensorId> OneWay(Node& node, const LstmLayer& layer, const Sequence& x, const Sequence* aux,
                         bool backward) {
   TENON_ASSIGN_OR_RETURN(const TensorId sums, SumsOfInputs(node, layer, x, aux));
   TENON_ASSIGN_OR_RETURN(TensorId output, node.Kept(layer.inputs.output_state));
@@ -176,9 +177,9 @@ Status LowerSequenceLstm(Node& node) {
   for (int i = kNormalisation; i < node.InputCount(); ++i) {
     if (node.HasInput(i)) return InputError("normalisation of its gates is not supported");
   }
-  const Options options = {stored->fused_activation_function(), stored->cell_clip(),
-                           stored->proj_clip(), stored->time_major()};
-  TENON_ASSIGN_OR_RETURN(const Layer layer, ReadLayer(node, kOneWay, options, /*aux=*/false));
+  const LstmOptions options = {stored->fused_activation_function(), stored->cell_clip(),
+                               stored->proj_clip(), stored->time_major()};
+  TENON_ASSIGN_OR_RETURN(const LstmLayer layer, ReadLayer(node, kOneWay, options, /*aux=*/false));
   TENON_ASSIGN_OR_RETURN(const Sequence x, ReadSequence(node, 0, options.time_major));
   TENON_ASSIGN_OR_RETURN(const TensorId y, OneWay(node, layer, x, nullptr, /*backward=*/false));
   return node.SetOutput(0, y);
@@ -188,8 +189,8 @@ Status LowerBidirectionalLstm(Node& node) {
   const auto* stored = node.stored().builtin_options_as_BidirectionalSequenceLSTMOptions();
   if (stored == nullptr) return InputError("its options are missing");
   if (node.InputCount() < kAux) return InputError("it has {} inputs", node.InputCount());
-  const Options options = {stored->fused_activation_function(), stored->cell_clip(),
-                           stored->proj_clip(), stored->time_major()};
+  const LstmOptions options = {stored->fused_activation_function(), stored->cell_clip(),
+                               stored->proj_clip(), stored->time_major()};
   // A layer above another gets what that one's way back has left: instead of the input on the way
   // back or, with weights of its own, beside it both ways.
   const bool beside = node.HasInput(kForward.aux_weights + 1);
@@ -200,7 +201,7 @@ Status LowerBidirectionalLstm(Node& node) {
   }
   TensorId ways[2] = {kNone, kNone};
   for (const bool backward : {false, true}) {
-    TENON_ASSIGN_OR_RETURN(const Layer layer,
+    TENON_ASSIGN_OR_RETURN(const LstmLayer layer,
                            ReadLayer(node, backward ? kBackward : kForward, options, beside));
     TENON_ASSIGN_OR_RETURN(
         ways[backward ? 1 : 0],

@@ -6,6 +6,9 @@
 
 namespace tenon::converter::tflite {
 
+/// Of windows, strides and padding, as attributes.hpp says.
+constexpr int32_t kMostExtent = 1 << 28;
+
 // arithmetic.cpp
 [[nodiscard]] Status LowerBinary(Node& node);
 [[nodiscard]] Status LowerNotEqual(Node& node);

@@ -15,7 +15,7 @@ using format::ActivationFunctionType;
 /// Bits that sums of two scales are widened by before they are scaled.
 constexpr int32_t kSumShift = 20;
 
-Status InFloats(Node& node, Status (*lower)(Node&)) {
+Status ArithmeticInFloats(Node& node, Status (*lower)(Node&)) {
   node.ComputeInFloats();
   return lower(node);
 }
@@ -42,7 +42,7 @@ Status EmitBinary(Node& node, const QuantizedBinaryAttributes& attributes) {
 // Both operands on twice the larger scale, with 20 more bits.
 Status LowerQuantizedSum(Node& node) {
   TENON_ASSIGN_OR_RETURN(const bool scaled, HasPerTensorScales(node, {0, 1}));
-  if (!scaled) return InFloats(node, LowerBinary);
+  if (!scaled) return ArithmeticInFloats(node, LowerBinary);
   const auto* add = node.stored().builtin_options_as_AddOptions();
   const auto* sub = node.stored().builtin_options_as_SubOptions();
   const ActivationFunctionType activation = add != nullptr   ? add->fused_activation_function()
@@ -64,7 +64,7 @@ Status LowerQuantizedSum(Node& node) {
 
 Status LowerQuantizedMul(Node& node) {
   TENON_ASSIGN_OR_RETURN(const bool scaled, HasPerTensorScales(node, {0, 1}));
-  if (!scaled) return InFloats(node, LowerBinary);
+  if (!scaled) return ArithmeticInFloats(node, LowerBinary);
   const auto* mul = node.stored().builtin_options_as_MulOptions();
   TENON_ASSIGN_OR_RETURN(QuantizedBinaryAttributes attributes,
                          Start(node, mul == nullptr ? ActivationFunctionType::NONE
@@ -81,13 +81,13 @@ Status LowerQuantizedMul(Node& node) {
 // Integers of one scale compare as what they stand for.
 Status LowerQuantizedExtremum(Node& node) {
   TENON_ASSIGN_OR_RETURN(const bool same, SameQuantization(node, {0, 1}));
-  return same ? LowerBinary(node) : InFloats(node, LowerBinary);
+  return same ? LowerBinary(node) : ArithmeticInFloats(node, LowerBinary);
 }
 
 // x >= 0: x on the output's scale; else x times its slope. Slopes of one value make a table.
 Status LowerQuantizedPrelu(Node& node) {
   TENON_ASSIGN_OR_RETURN(const bool scaled, HasPerTensorScales(node, {0, 1}));
-  if (!scaled || !node.IsConstant(1)) return InFloats(node, LowerBinary);
+  if (!scaled || !node.IsConstant(1)) return ArithmeticInFloats(node, LowerBinary);
   TENON_ASSIGN_OR_RETURN(const Quantization x, node.InputQuantization(0));
   TENON_ASSIGN_OR_RETURN(const Quantization slope, node.InputQuantization(1));
   TENON_ASSIGN_OR_RETURN(const Quantization y, node.OutputQuantization(0));

@@ -107,7 +107,7 @@ Result<bool> AreIntegers(const Node& node) {
   return scaled && !w.IsNone() && (dtype == DType::kI8 || dtype == DType::kU8);
 }
 
-Status InFloats(Node& node, Status (*lower)(Node&)) {
+Status GemmInFloats(Node& node, Status (*lower)(Node&)) {
   node.ComputeInFloats();
   return lower(node);
 }
@@ -131,7 +131,7 @@ Result<std::vector<TensorId>> Factors(Node& node, const std::vector<double>& fac
 // on the range of each input.
 Status LowerQuantizedConv(Node& node) {
   TENON_ASSIGN_OR_RETURN(const bool integers, AreIntegers(node));
-  if (!integers) return InFloats(node, LowerConv);
+  if (!integers) return GemmInFloats(node, LowerConv);
   TENON_ASSIGN_OR_RETURN(const ConvNode conv, ReadConv(node));
   TENON_ASSIGN_OR_RETURN(const Quantization w, node.InputQuantization(1));
   if (!w.IsPerTensor() && w.scales.size() != static_cast<size_t>(node.ShapeOf(conv.w)[0])) {
@@ -149,7 +149,7 @@ Status LowerQuantizedConv(Node& node) {
 
 Status LowerQuantizedFullyConnected(Node& node) {
   TENON_ASSIGN_OR_RETURN(const bool integers, AreIntegers(node));
-  if (!integers) return InFloats(node, LowerFullyConnected);
+  if (!integers) return GemmInFloats(node, LowerFullyConnected);
   TENON_ASSIGN_OR_RETURN(const FullyConnectedNode layer, ReadFullyConnected(node));
   TENON_ASSIGN_OR_RETURN(const Quantization w, node.InputQuantization(1));
   if (!w.IsPerTensor() && w.axis != 0) {
@@ -169,7 +169,7 @@ Status LowerQuantizedFullyConnected(Node& node) {
 
 Status LowerQuantizedBatchMatMul(Node& node) {
   TENON_ASSIGN_OR_RETURN(const bool scaled, HasPerTensorScales(node, {0, 1}));
-  if (!scaled) return InFloats(node, LowerBatchMatMul);
+  if (!scaled) return GemmInFloats(node, LowerBatchMatMul);
   TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
   TENON_ASSIGN_OR_RETURN(const TensorId w, node.Input(1));
   QuantizedMatMulAttributes attributes;

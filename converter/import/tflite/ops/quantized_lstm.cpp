@@ -35,7 +35,7 @@ constexpr float kOneStep = 1.0F / 32768;   // Q0 of 16 bits
 constexpr int32_t kFractionBits = 15;      // of Q0
 constexpr float kGateBits = 3.0F;
 
-struct Layer {
+struct QuantizedLstmLayer {
   int64_t units = 0;
   bool coupled = false;  ///< no input gate of its own: 1 - forget
   bool time_major = false;
@@ -49,9 +49,9 @@ struct Layer {
   QuantizedScale given_factor[kGates], recalled_factor[kGates];
 };
 
-int FirstGate(const Layer& layer) { return layer.coupled ? kForgetGate : kInputGate; }
+int FirstGate(const QuantizedLstmLayer& layer) { return layer.coupled ? kForgetGate : kInputGate; }
 
-Result<TensorId> JoinGates(Node& node, const Layer& layer, int first) {
+Result<TensorId> JoinGates(Node& node, const QuantizedLstmLayer& layer, int first) {
   std::vector<TensorId> parts;
   for (int gate = FirstGate(layer); gate < kGates; ++gate) {
     TENON_ASSIGN_OR_RETURN(parts.emplace_back(), node.Input(first + gate));
@@ -74,7 +74,7 @@ QuantizedOutput Bytes(int32_t zero_point) {
 
 /// The cell's scale is a power of two, and clips are in its steps, or those of the output.
 Status ReadBounds(Node& node, const format::UnidirectionalSequenceLSTMOptions& options,
-                  Layer& layer) {
+                  QuantizedLstmLayer& layer) {
   TENON_ASSIGN_OR_RETURN(const float cell, ScaleOfInput(node, kCellState));
   int exponent = 0;
   const bool is_power = std::frexp(cell, &exponent) == 0.5F;
@@ -93,7 +93,7 @@ Status ReadBounds(Node& node, const format::UnidirectionalSequenceLSTMOptions& o
   return {};
 }
 
-Status ReadHidden(Node& node, Layer& layer) {
+Status ReadHidden(Node& node, QuantizedLstmLayer& layer) {
   TENON_ASSIGN_OR_RETURN(const Quantization hidden, node.Intermediate(kHiddenIntermediate));
   if (!hidden.IsPerTensor()) return InputError("what it hides has no one scale");
   layer.hidden_scale = hidden.scale();
@@ -104,7 +104,7 @@ Status ReadHidden(Node& node, Layer& layer) {
   return {};
 }
 
-Status ReadFactors(Node& node, Layer& layer) {
+Status ReadFactors(Node& node, QuantizedLstmLayer& layer) {
   for (int gate = FirstGate(layer); gate < kGates; ++gate) {
     TENON_ASSIGN_OR_RETURN(const float weights, ScaleOfInput(node, kWeights + gate));
     TENON_ASSIGN_OR_RETURN(const float recurrent, ScaleOfInput(node, kRecurrent + gate));
@@ -116,8 +116,9 @@ Status ReadFactors(Node& node, Layer& layer) {
   return {};
 }
 
-Result<Layer> ReadLayer(Node& node, const format::UnidirectionalSequenceLSTMOptions& options) {
-  Layer layer;
+Result<QuantizedLstmLayer> ReadLayer(Node& node,
+                                     const format::UnidirectionalSequenceLSTMOptions& options) {
+  QuantizedLstmLayer layer;
   layer.coupled = !node.HasInput(kWeights);
   layer.time_major = options.time_major();
   TENON_ASSIGN_OR_RETURN(layer.x, node.InputQuantization(kX));
@@ -138,7 +139,7 @@ Result<Layer> ReadLayer(Node& node, const format::UnidirectionalSequenceLSTMOpti
 }
 
 /// A gate's columns of the sums of all gates.
-Result<TensorId> OfGate(Node& node, const Layer& layer, TensorId sums, int gate) {
+Result<TensorId> OfGate(Node& node, const QuantizedLstmLayer& layer, TensorId sums, int gate) {
   return Columns(node, sums, (gate - FirstGate(layer)) * layer.units, layer.units);
 }
 
@@ -164,7 +165,7 @@ Result<TensorId> WithPeephole(Node& node, TensorId sum, int input, TensorId cell
 }
 
 /// A gate's sum of one step; but the cell's gate sees the cell through its peephole.
-Result<TensorId> GateSum(Node& node, const Layer& layer, const Step& step, int gate) {
+Result<TensorId> GateSum(Node& node, const QuantizedLstmLayer& layer, const Step& step, int gate) {
   TENON_ASSIGN_OR_RETURN(const TensorId recalled, OfGate(node, layer, step.recalled, gate));
   TENON_ASSIGN_OR_RETURN(const TensorId sum, ScaledPlus(node, recalled, layer.recalled_factor[gate],
                                                         step.given[gate], Words()));
@@ -173,13 +174,14 @@ Result<TensorId> GateSum(Node& node, const Layer& layer, const Step& step, int g
   return WithPeephole(node, sum, peephole, step.cell, layer.cell_exponent);
 }
 
-Result<TensorId> Opened(Node& node, const Layer& layer, const Step& step, int gate) {
+Result<TensorId> Opened(Node& node, const QuantizedLstmLayer& layer, const Step& step, int gate) {
   TENON_ASSIGN_OR_RETURN(const TensorId sum, GateSum(node, layer, step, gate));
   const UnaryFunction curve = gate == kCellGate ? UnaryFunction::kTanh : UnaryFunction::kSigmoid;
   return node.Unary(sum, {curve, kGateBits});
 }
 
-Result<TensorId> InputGate(Node& node, const Layer& layer, const Step& step, TensorId forget) {
+Result<TensorId> InputGate(Node& node, const QuantizedLstmLayer& layer, const Step& step,
+                           TensorId forget) {
   if (!layer.coupled) return Opened(node, layer, step, kInputGate);
   QuantizedBinaryAttributes rest;
   rest.function = BinaryFunction::kSub;
@@ -189,7 +191,7 @@ Result<TensorId> InputGate(Node& node, const Layer& layer, const Step& step, Ten
   return node.Emit(OpKind::kQuantizedBinary, {one, forget}, Attributes(rest));
 }
 
-Result<TensorId> NextCell(Node& node, const Layer& layer, const Step& step) {
+Result<TensorId> NextCell(Node& node, const QuantizedLstmLayer& layer, const Step& step) {
   TENON_ASSIGN_OR_RETURN(const TensorId forget, Opened(node, layer, step, kForgetGate));
   TENON_ASSIGN_OR_RETURN(const TensorId let_in, InputGate(node, layer, step, forget));
   TENON_ASSIGN_OR_RETURN(const TensorId given, Opened(node, layer, step, kCellGate));
@@ -201,7 +203,7 @@ Result<TensorId> NextCell(Node& node, const Layer& layer, const Step& step) {
   return ScaledPlus(node, kept, PowerOfTwo(0), added, layer.cell);
 }
 
-Result<TensorId> Projected(Node& node, const Layer& layer, TensorId hidden) {
+Result<TensorId> Projected(Node& node, const QuantizedLstmLayer& layer, TensorId hidden) {
   if (!node.HasInput(kProjection)) return hidden;
   TENON_ASSIGN_OR_RETURN(const TensorId weights, node.Input(kProjection));
   TENON_ASSIGN_OR_RETURN(const float scale, ScaleOfInput(node, kProjection));
@@ -216,7 +218,7 @@ Result<TensorId> Projected(Node& node, const Layer& layer, TensorId hidden) {
   return Rescaled(node, sums, factor, layer.projected);
 }
 
-Result<TensorId> NextOutput(Node& node, const Layer& layer, const Step& step) {
+Result<TensorId> NextOutput(Node& node, const QuantizedLstmLayer& layer, const Step& step) {
   TENON_ASSIGN_OR_RETURN(const TensorId open, Opened(node, layer, step, kOutputGate));
   const auto bits = static_cast<float>(kFractionBits + layer.cell_exponent);
   TENON_ASSIGN_OR_RETURN(const TensorId shown, node.Unary(step.cell, {UnaryFunction::kTanh, bits}));
@@ -228,7 +230,8 @@ Result<TensorId> NextOutput(Node& node, const Layer& layer, const Step& step) {
 }
 
 /// What each gate is given by all inputs, [steps * batch, units].
-Result<std::vector<TensorId>> GivenToGates(Node& node, const Layer& layer, const Sequence& x) {
+Result<std::vector<TensorId>> GivenToGates(Node& node, const QuantizedLstmLayer& layer,
+                                           const Sequence& x) {
   std::vector<TensorId> given(kGates, kNone);
   TENON_ASSIGN_OR_RETURN(const TensorId sums, IntegerSums(node, x.rows, layer.x.zero_point(),
                                                           layer.weights, layer.bias));
@@ -240,7 +243,7 @@ Result<std::vector<TensorId>> GivenToGates(Node& node, const Layer& layer, const
   return given;
 }
 
-Result<TensorId> AllSteps(Node& node, const Layer& layer, const Sequence& x) {
+Result<TensorId> AllSteps(Node& node, const QuantizedLstmLayer& layer, const Sequence& x) {
   TENON_ASSIGN_OR_RETURN(const std::vector<TensorId> given, GivenToGates(node, layer, x));
   TENON_ASSIGN_OR_RETURN(TensorId output, node.Kept(kOutputState));
   TENON_ASSIGN_OR_RETURN(TensorId cell, node.Kept(kCellState));
@@ -278,7 +281,7 @@ Status LowerQuantizedSequenceLstm(Node& node) {
   for (int i = kNormalisation; i < node.InputCount(); ++i) {
     if (node.HasInput(i)) return InputError("normalisation of its gates is not supported");
   }
-  TENON_ASSIGN_OR_RETURN(const Layer layer, ReadLayer(node, *options));
+  TENON_ASSIGN_OR_RETURN(const QuantizedLstmLayer layer, ReadLayer(node, *options));
   TENON_ASSIGN_OR_RETURN(const Sequence x, ReadSequence(node, kX, layer.time_major));
   TENON_ASSIGN_OR_RETURN(const TensorId y, AllSteps(node, layer, x));
   return node.SetOutput(0, y);

@@ -11,13 +11,13 @@ namespace {
 
 using In = SvdfInput;
 
-struct Scales {
+struct SvdfScales {
   Quantization x, y;
   QuantizedScale to_memory, to_output;
 };
 
-Result<Scales> ReadScales(const Node& node) {
-  Scales scales;
+Result<SvdfScales> ReadScales(const Node& node) {
+  SvdfScales scales;
   TENON_ASSIGN_OR_RETURN(scales.x, node.InputQuantization(In::kX));
   TENON_ASSIGN_OR_RETURN(scales.y, node.OutputQuantization(0));
   TENON_ASSIGN_OR_RETURN(const Quantization features, node.InputQuantization(In::kFeatures));
@@ -51,7 +51,7 @@ Status LowerQuantizedSvdf(Node& node) {
     return InputError("of integers its activation must be RELU or none");
   }
   TENON_ASSIGN_OR_RETURN(const SvdfShape shape, ReadSvdfShape(node, options->rank()));
-  TENON_ASSIGN_OR_RETURN(const Scales scales, ReadScales(node));
+  TENON_ASSIGN_OR_RETURN(const SvdfScales scales, ReadScales(node));
   TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(In::kX));
   TENON_ASSIGN_OR_RETURN(const TensorId features, node.Input(In::kFeatures));
   TENON_ASSIGN_OR_RETURN(const TensorId sums,

@@ -14,8 +14,6 @@ using Longs = flatbuffers::Vector<int64_t>;
 using Op = format::BuiltinOperator;
 using phases::Extent;
 
-constexpr int64_t kMostExtent = 1 << 28;  // of windows, as attributes.hpp says
-
 /// The `count` numbers of the option `name`, from `least` to kMostExtent; absent: `absent` each.
 Result<Dims> Read(const char* name, const Longs* values, size_t count, int64_t absent,
                   int64_t least) {

@@ -7,8 +7,6 @@
 namespace tenon::converter::tflite {
 namespace {
 
-constexpr int32_t kMostExtent = 1 << 28;  // of windows, as attributes.hpp says
-
 Status SetWindow(int32_t stride_h, int32_t stride_w, int32_t dilation_h, int32_t dilation_w,
                  format::Padding padding, const Shape& x, const Shape& w,
                  ConvAttributes& attributes) {
@@ -21,9 +19,9 @@ Status SetWindow(int32_t stride_h, int32_t stride_w, int32_t dilation_h, int32_t
                  attributes.pads);
 }
 
-/// Weights with the outputs first: of CONV_2D [M, KH, KW, C / group], of DEPTHWISE_CONV_2D
+/// WindowWeights with the outputs first: of CONV_2D [M, KH, KW, C / group], of DEPTHWISE_CONV_2D
 /// [1, KH, KW, M].
-Result<TensorId> Weights(Node& node, bool depthwise) {
+Result<TensorId> WindowWeights(Node& node, bool depthwise) {
   TENON_ASSIGN_OR_RETURN(const TensorId w, node.Input(1));
   const Shape shape = node.ShapeOf(w);
   if (shape.rank != 4) return InputError("its weights have {} dimensions, not 4", shape.rank);
@@ -76,7 +74,7 @@ Result<ConvNode> ReadConv(Node& node) {
     return InputError("its input has {} dimensions, not 4", node.ShapeOf(image).rank);
   }
   TENON_ASSIGN_OR_RETURN(result.x, node.Input(0, Order::kChannelsFirst));
-  TENON_ASSIGN_OR_RETURN(result.w, Weights(node, is_depthwise));
+  TENON_ASSIGN_OR_RETURN(result.w, WindowWeights(node, is_depthwise));
   const Shape x = node.ShapeOf(result.x);
   const Shape w = node.ShapeOf(result.w);
   if (w[1] < 1 || x[1] < 1 || x[1] % w[1] != 0) {

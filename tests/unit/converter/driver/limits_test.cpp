@@ -220,7 +220,7 @@ TEST_CASE("Limits: on random boards what is named works, what is less is refused
 }
 
 TEST_CASE("Limits: on the built-in boards what is named works, less is refused, more works too") {
-  const uint64_t graphs = TestsAll() ? 60 : 2;
+  const uint64_t graphs = TestsAll() ? 60 : 1;
   Tally tally;
   for (const Board& board : BuiltInBoards()) {
     for (uint64_t seed = 1; seed <= graphs; ++seed) {

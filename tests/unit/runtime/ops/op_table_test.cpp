@@ -78,7 +78,7 @@ TEST_CASE("Op table: names that text, JSON and boards use stay as they are") {
 TEST_CASE("Op table: fields cover the attributes word by word, in order, under their own names") {
   for (int i = 0; i < kOpKindCount; ++i) {
     const OpRow& row = GetOpRow(Kind(i));
-    CAPTURE(row.name);
+    CAPTURE(std::string(row.name));
     size_t words = 0;
     std::set<std::string> names;
     for (const AttributeField& field : GetOpHostRow(row.kind).text.fields) {
