@@ -41,7 +41,7 @@ class Block {
 };
 
 /// Where an arena holds a tensor.
-struct Place {
+struct ElementPlace {
   SeenTensor tensor;  ///< without bytes
   size_t arena = 0;
   size_t offset = 0;  ///< bytes from the arena's start
@@ -58,11 +58,11 @@ tenon_dtype TypeNamed(const std::string& name) {
 }
 
 /// Where the first program's tensors lie, by name.
-std::map<std::string, Place> PlacesOf(const nlohmann::ordered_json& plan) {
-  std::map<std::string, Place> places;
+std::map<std::string, ElementPlace> PlacesOf(const nlohmann::ordered_json& plan) {
+  std::map<std::string, ElementPlace> places;
   for (const auto& tensor : plan["tensors"]) {
     if (!tensor.contains("arena")) continue;  // constants, and what stays inside a device
-    Place place;
+    ElementPlace place;
     place.tensor.name = tensor["name"].get<std::string>();
     place.tensor.dtype = TypeNamed(tensor["dtype"].get<std::string>());
     place.tensor.shape = tensor["shape"].get<std::vector<int64_t>>();
@@ -81,7 +81,8 @@ std::map<std::string, Place> PlacesOf(const nlohmann::ordered_json& plan) {
 }
 
 /// Gathers a strided tensor, dimension by dimension.
-void Gather(const std::byte* from, const Place& place, size_t dim, std::vector<std::byte>& to) {
+void Gather(const std::byte* from, const ElementPlace& place, size_t dim,
+            std::vector<std::byte>& to) {
   if (dim == place.strides.size()) {
     to.insert(to.end(), from, from + place.element);
     return;
@@ -93,7 +94,7 @@ void Gather(const std::byte* from, const Place& place, size_t dim, std::vector<s
 
 /// What the hooks of a traced run look at and write to.
 struct Watch {
-  std::vector<std::vector<Place>> places;  ///< of what is there once an op is recorded
+  std::vector<std::vector<ElementPlace>> places;  ///< of what is there once an op is recorded
   std::vector<tenon_memory> arenas;
   SeenRun* run = nullptr;
   std::set<size_t> inside;       ///< ops that code runs with the first of their segment
@@ -101,7 +102,7 @@ struct Watch {
 
   void See(size_t op) {
     has_fallen_back |= inside.contains(op);
-    for (const Place& place : places[op]) {
+    for (const ElementPlace& place : places[op]) {
       SeenTensor seen = place.tensor;
       const auto* arena = static_cast<const std::byte*>(arenas[place.arena].data);
       Gather(arena + place.offset, place, 0, seen.bytes);
@@ -131,11 +132,11 @@ std::set<std::string> LeavingTensors(const nlohmann::ordered_json& plan,
 void SeeCode(const nlohmann::ordered_json& plan, const nlohmann::ordered_json& segment,
              Watch& watch) {
   const std::set<std::string> leaving = LeavingTensors(plan, segment);
-  std::vector<Place> seen;
+  std::vector<ElementPlace> seen;
   for (const auto& op : segment["ops"]) {
-    std::vector<Place>& places = watch.places[op.get<size_t>()];
+    std::vector<ElementPlace>& places = watch.places[op.get<size_t>()];
     const size_t before = seen.size();
-    for (Place& place : places) {
+    for (ElementPlace& place : places) {
       if (leaving.contains(place.tensor.name)) seen.push_back(std::move(place));
     }
     places.clear();
@@ -147,12 +148,12 @@ void SeeCode(const nlohmann::ordered_json& plan, const nlohmann::ordered_json& s
 }
 
 Watch WatchOf(const nlohmann::ordered_json& plan, SeenRun& run) {
-  const std::map<std::string, Place> places = PlacesOf(plan);
+  const std::map<std::string, ElementPlace> places = PlacesOf(plan);
   Watch watch;
   watch.run = &run;
   for (const auto& op : plan["ops"]) {
     const size_t number = watch.places.size();
-    std::vector<Place>& outputs = watch.places.emplace_back();
+    std::vector<ElementPlace>& outputs = watch.places.emplace_back();
     for (const auto& name : op["outputs"]) {
       const auto found = places.find(name.get<std::string>());
       if (found == places.end()) continue;

@@ -24,9 +24,9 @@ namespace {
 
 /// Lets the workers of a plan take turns, each as far as its waits allow. (The plan check has shown
 /// that they come to an end.)
-class Clock {
+class TaskClock {
  public:
-  explicit Clock(const Json& plan)
+  explicit TaskClock(const Json& plan)
       : plan_(plan), costs_(PredictedOps(plan)), ends_(plan["workers"].size()) {
     times_.resize(plan["ops"].size());
   }
@@ -82,7 +82,7 @@ std::vector<std::string> WorkersOfOps(const Json& plan) {
 
 std::vector<PredictedTime> PredictedTimes(const Json& plan) {
   if (plan["decisions"].is_null()) return {};
-  return Clock(plan).Run();
+  return TaskClock(plan).Run();
 }
 
 }  // namespace tenon::tool

@@ -5,7 +5,6 @@
 #include "converter/solve/sort_and_unique.hpp"
 
 namespace tenon::converter {
-namespace {}  // namespace
 
 std::vector<Picoseconds> TailsOf(const TimeProblem& problem) {
   std::vector<Index> writer(problem.values.size(), kNobody);

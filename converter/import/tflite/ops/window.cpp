@@ -19,7 +19,7 @@ Status SetWindow(int32_t stride_h, int32_t stride_w, int32_t dilation_h, int32_t
                  attributes.pads);
 }
 
-/// WindowWeights with the outputs first: of CONV_2D [M, KH, KW, C / group], of DEPTHWISE_CONV_2D
+/// Weights with the outputs first: of CONV_2D [M, KH, KW, C / group], of DEPTHWISE_CONV_2D
 /// [1, KH, KW, M].
 Result<TensorId> WindowWeights(Node& node, bool depthwise) {
   TENON_ASSIGN_OR_RETURN(const TensorId w, node.Input(1));
