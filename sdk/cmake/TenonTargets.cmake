@@ -73,8 +73,8 @@ endfunction()
 
 # tenon_host_library(NAME SOURCES...): C++20. Where TENON_PRECOMPILED_BY is set, that library's
 # precompiled headers are used: standard ones and fmt. TENON_HOST_OPTIONS: how it is optimised, if
-# not as the build's type has it. Compiled in batches where TENON_BATCHES is on, but
-# for firmware: libraries for its tests are made of device code.
+# not as the build's type has it. Compiled in batches where TENON_BATCHES is on, but not in builds
+# of firmware: its tests' libraries are made of device code.
 function(tenon_host_library name)
   add_library(${name} STATIC ${ARGN})
   target_compile_features(${name} PUBLIC cxx_std_20)
@@ -99,10 +99,10 @@ endfunction()
 
 # tenon_test(NAME SOURCES ... LIBS ... [LABEL quick|full] [TIMEOUT seconds] [ALONE]
 # [LONG pattern...]): one CTest test, made of the doctest cases of its sources. LONG: those with such
-# names take long and are a test of their own, NAME_long, labelled full. All tests of a folder are one program, named for the
-# folder, of which CTest runs the cases of those sources; ALONE: a program of its own, named NAME,
-# for what cannot be linked with the folder's other tests. Third-party headers come as system
-# headers. Other processors have a program for each test: boards have no memory for more, and the
+# names take long and are a test of their own, NAME_long, labelled full. All tests of a folder are one
+# program, named for the folder, of which CTest runs the cases of those sources; ALONE: a program of
+# its own, named NAME, for what cannot be linked with the folder's other tests. Third-party headers
+# come as system headers. Other processors have a program for each test: boards have no memory for more, and the
 # quick tests of an emulated processor build few of them. For bare metal the program has the whole
 # C++ library, and CTest runs it on the emulated board.
 function(tenon_test name)

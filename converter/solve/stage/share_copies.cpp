@@ -7,7 +7,7 @@
 namespace tenon::converter {
 namespace {
 
-constexpr int32_t kInputsToShare = 32;
+constexpr int32_t kInputsToSimulate = 32;
 /// Leads that are tried, in this order.
 constexpr int32_t kLeads[] = {0, 1, 2, 4, 8};
 
@@ -34,7 +34,7 @@ class Sharer {
  private:
   [[nodiscard]] Picoseconds Period() const {
     // Of few inputs the mean can be a little too short.
-    return std::max(SimulatePipeline(stages_, problem_.channels, kInputsToShare).period,
+    return std::max(SimulatePipeline(stages_, problem_.channels, kInputsToSimulate).period,
                     PeriodBound(stages_));
   }
 
