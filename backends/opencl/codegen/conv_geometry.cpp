@@ -5,8 +5,6 @@
 namespace tenon::opencl {
 namespace {
 
-using In = ConvInput;
-
 /// Gives the strides of images, rows and columns for the outputs' positions.
 struct PixelSteps {
   int32_t image, row, column;
@@ -31,7 +29,7 @@ int32_t EvenStep(const TileParameters& p, const PixelSteps& steps) {
 }  // namespace
 
 MatrixView ConvMatrix(const OpCall& conv) {
-  const TensorView& w = conv.Input(In::kWeights);
+  const TensorView& w = conv.Input(ConvInput::kWeights);
   MatrixView matrix;
   matrix.data = w.As<const float>();
   matrix.groups = conv.AttributesAs<ConvAttributes>().group;
@@ -44,8 +42,8 @@ MatrixView ConvMatrix(const OpCall& conv) {
   matrix.depth_step = w.strides[1];
   matrix.tap_y_step = w.strides[2];
   matrix.tap_x_step = w.strides[3];
-  if (conv.HasInput(In::kBias)) {
-    const TensorView& bias = conv.Input(In::kBias);
+  if (conv.HasInput(ConvInput::kBias)) {
+    const TensorView& bias = conv.Input(ConvInput::kBias);
     matrix.bias = bias.As<const float>();
     matrix.bias_step = bias.strides[0];
     matrix.bias_group_step = int64_t{bias.strides[0]} * matrix.columns;
@@ -55,8 +53,8 @@ MatrixView ConvMatrix(const OpCall& conv) {
 
 TileParameters ConvParameters(const OpCall& conv, const TileShape& shape) {
   const auto& attributes = conv.AttributesAs<ConvAttributes>();
-  const TensorView& x = conv.Input(In::kX);
-  const TensorView& w = conv.Input(In::kWeights);
+  const TensorView& x = conv.Input(ConvInput::kX);
+  const TensorView& w = conv.Input(ConvInput::kWeights);
   const TensorView& y = conv.Output();
   TileParameters p;
   p.pixels = y.dims[0] * y.dims[2] * y.dims[3];
@@ -90,8 +88,8 @@ TileParameters ConvParameters(const OpCall& conv, const TileShape& shape) {
   p.y_group = p.y_channel * p.outputs;
   p.y_row = y.strides[2];
   p.y_pixel = y.strides[3];
-  if (conv.HasInput(In::kResidual)) {
-    const TensorView& residual = conv.Input(In::kResidual);
+  if (conv.HasInput(ConvInput::kResidual)) {
+    const TensorView& residual = conv.Input(ConvInput::kResidual);
     p.has_residual = 1;
     p.residual_image = residual.strides[0];
     p.residual_channel = residual.dims[1] == 1 ? 1 : residual.strides[1];
@@ -127,7 +125,7 @@ bool HasScatteredChannels(const TensorView& x) { return x.dims[1] != 1 && x.stri
 
 std::string DepthwiseOptions(const OpCall& op) {
   const auto& attributes = op.AttributesAs<ConvAttributes>();
-  const TensorView& w = op.Input(In::kWeights);
+  const TensorView& w = op.Input(ConvInput::kWeights);
   const int32_t taps = w.dims[2];
   const int32_t stride = attributes.strides[1];
   // The usual ones have their loops unrolled.

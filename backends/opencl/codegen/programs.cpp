@@ -8,8 +8,6 @@
 namespace tenon::opencl {
 namespace {
 
-using In = BinaryInput;
-
 /// What a power of this constant exponent is called in binary.cl; null: compute it as a power.
 const char* PowerName(float exponent) {
   if (exponent == 2.0F) return "2";
@@ -27,7 +25,7 @@ ProgramChoice BinaryProgram(const OpCall& op) {
   std::string options = "-DFUNCTION=" + std::to_string(static_cast<int>(attributes.function));
   if (GivesBool(attributes.function)) return {"binary.cl", options + " -DZ=uchar", "binary"};
   options += " -DACTIVATION=" + std::to_string(static_cast<int>(attributes.activation.function));
-  const TensorView& y = op.Input(In::kY);
+  const TensorView& y = op.Input(BinaryInput::kY);
   if (attributes.function == BinaryFunction::kPow && y.data != nullptr && y.Elements() == 1) {
     const char* name = PowerName(*y.As<const float>());
     if (name != nullptr) options += std::string(" -DPOWER=") + name;

@@ -3,17 +3,13 @@
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::opencl {
-namespace {
 
-using In = BinaryInput;
-
-}  // namespace
 ProgramChoice BinaryChoice(const KernelSetup& setup) { return BinaryProgram(setup.op); }
 
 Status BinaryRun(const KernelCall& call) {
   const Activation& activation = call.op.AttributesAs<BinaryAttributes>().activation;
-  const TensorView& x = call.op.Input(In::kX);
-  const TensorView& y = call.op.Input(In::kY);
+  const TensorView& x = call.op.Input(BinaryInput::kX);
+  const TensorView& y = call.op.Input(BinaryInput::kY);
   const TensorView& z = call.op.Output();
   if (z.Elements() == 0) return OkStatus();
   LoopNest<3> nest;

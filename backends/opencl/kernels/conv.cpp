@@ -9,11 +9,6 @@
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::opencl {
-namespace {
-
-using In = ConvInput;
-
-}  // namespace
 
 Status ConvTileLoad(const KernelSetup& setup, void** shared) {
   TENON_ENSURE(setup.device != nullptr, kFailedPrecondition,
@@ -25,8 +20,8 @@ Status ConvTileLoad(const KernelSetup& setup, void** shared) {
       &TileFor(setup.variant, ConvTileProblem(setup.op), loaded->device->traits().tiles());
   TENON_RETURN_IF_ERROR(FindTileProgram(
       *loaded->device, *loaded->shape, setup.op.AttributesAs<ConvAttributes>().activation,
-      HasScatteredChannels(setup.op.Input(In::kX)), &loaded->program));
-  const PlainWeights plain(setup.op, In::kWeightsScale);
+      HasScatteredChannels(setup.op.Input(ConvInput::kX)), &loaded->program));
+  const PlainWeights plain(setup.op, ConvInput::kWeightsScale);
   const std::vector<float> packed = PackForTiles(ConvMatrix(plain.op()), loaded->shape->width());
   TENON_RETURN_IF_ERROR(
       loaded->weights.Create(*loaded->device, packed.data(), packed.size() * sizeof(float)));
@@ -55,7 +50,7 @@ Status ConvTileRun(const KernelCall& call) {
   auto& opened = *static_cast<OpenedTile*>(call.state);
   const LoadedTile& loaded = *opened.loaded;
   Launch launch(call, opened.kernel, loaded.constants);
-  launch.Input(In::kX).Table(loaded.weights).Output().Input(In::kResidual);
+  launch.Input(ConvInput::kX).Table(loaded.weights).Output().Input(ConvInput::kResidual);
   return EnqueueTile(launch, opened.launch);
 }
 

@@ -14,8 +14,6 @@
 namespace tenon::opencl {
 namespace {
 
-using In = ConvInput;
-
 /// As in conv_depthwise.cl.
 struct DepthwiseParameters {
   int32_t rows = 0;
@@ -56,7 +54,7 @@ struct OpenedDepthwise {
 };
 
 /// The parameters of conv_tile.cl in this kernel's terms.
-DepthwiseParameters ParametersOf(const OpCall& op) {
+DepthwiseParameters DepthwiseParametersOf(const OpCall& op) {
   const TileParameters t = ConvParameters(op, TileShapes()[0]);
   DepthwiseParameters p;
   p.rows = op.Output().dims[0] * t.output_rows;
@@ -120,7 +118,7 @@ void CutIntoTiles(int32_t channels, int32_t channels_per_item, DepthwiseLaunch& 
 /// `function` is for `channels` of the op's.
 Status OpenLaunch(const OpCall& op, const LoadedDepthwise& loaded, const char* function,
                   int32_t channels, DepthwiseLaunch& launch) {
-  launch.parameters = ParametersOf(op);
+  launch.parameters = DepthwiseParametersOf(op);
   const DeviceTraits& traits = loaded.device->traits();
   const bool is_whole = channels % kDepthwiseLanes == 0;
   if (traits.is_cpu) {
@@ -141,7 +139,7 @@ Status ConvDepthwiseLoad(const KernelSetup& setup, void** shared) {
   loaded->device = static_cast<Device*>(setup.device);
   TENON_RETURN_IF_ERROR(loaded->device->FindProgram("conv_depthwise.cl", DepthwiseOptions(setup.op),
                                                     &loaded->program));
-  const PlainWeights plain(setup.op, In::kWeightsScale);
+  const PlainWeights plain(setup.op, ConvInput::kWeightsScale);
   const std::vector<float> packed = PackForTiles(ChannelMatrix(plain.op()), kDepthwiseLanes);
   TENON_RETURN_IF_ERROR(
       loaded->weights.Create(*loaded->device, packed.data(), packed.size() * sizeof(float)));
@@ -175,10 +173,10 @@ Status ConvDepthwiseRun(const KernelCall& call) {
   for (DepthwiseLaunch* launch : {&opened.blocks, &opened.rest}) {
     if (launch->global.v[0] == 0) continue;
     TENON_RETURN_IF_ERROR(Launch(call, launch->kernel, loaded.constants)
-                              .Input(In::kX)
+                              .Input(ConvInput::kX)
                               .Buffer(loaded.weights)
                               .Output()
-                              .Input(In::kResidual)
+                              .Input(ConvInput::kResidual)
                               .Value(launch->parameters)
                               .Enqueue(launch->global, launch->local));
   }

@@ -6,10 +6,8 @@
 namespace tenon::opencl {
 namespace {
 
-using In = ConvInput;
-
 /// As in conv_reference.cl.
-struct ReferenceParameters {
+struct ConvReferenceParameters {
   int32_t images = 0, outputs = 0, output_rows = 0, output_columns = 0;
   int32_t input_rows = 0, input_columns = 0;
   int32_t channels = 0, outputs_per_group = 0;
@@ -26,12 +24,12 @@ void CopyStrides(const TensorView& view, int32_t* to) {
   for (int k = 0; k < 4; ++k) to[k] = view.strides[k];
 }
 
-ReferenceParameters ParametersOf(const OpCall& op) {
+ConvReferenceParameters ConvReferenceParametersOf(const OpCall& op) {
   const auto& attributes = op.AttributesAs<ConvAttributes>();
-  const TensorView& x = op.Input(In::kX);
-  const TensorView& w = op.Input(In::kWeights);
+  const TensorView& x = op.Input(ConvInput::kX);
+  const TensorView& w = op.Input(ConvInput::kWeights);
   const TensorView& y = op.Output();
-  ReferenceParameters p;
+  ConvReferenceParameters p;
   p.images = y.dims[0];
   p.outputs = y.dims[1];
   p.output_rows = y.dims[2];
@@ -51,13 +49,13 @@ ReferenceParameters ParametersOf(const OpCall& op) {
   CopyStrides(x, p.x);
   CopyStrides(w, p.w);
   CopyStrides(y, p.y);
-  if (op.HasInput(In::kBias)) {
+  if (op.HasInput(ConvInput::kBias)) {
     p.has_bias = 1;
-    p.bias = op.Input(In::kBias).strides[0];
+    p.bias = op.Input(ConvInput::kBias).strides[0];
   }
-  if (op.HasInput(In::kResidual)) {
+  if (op.HasInput(ConvInput::kResidual)) {
     p.has_residual = 1;
-    CopyStrides(op.Input(In::kResidual), p.residual);
+    CopyStrides(op.Input(ConvInput::kResidual), p.residual);
   }
   const ActivationArguments activation = ArgumentsOf(attributes.activation);
   p.a = activation.a;
@@ -73,12 +71,12 @@ ProgramChoice ConvReferenceChoice(const KernelSetup& setup) {
 }
 
 Status ConvReferenceRun(const KernelCall& call) {
-  const ReferenceParameters p = ParametersOf(call.op);
+  const ConvReferenceParameters p = ConvReferenceParametersOf(call.op);
   return Launch(call)
-      .Input(In::kX)
-      .Input(In::kWeights)
-      .Input(In::kBias)
-      .Input(In::kResidual)
+      .Input(ConvInput::kX)
+      .Input(ConvInput::kWeights)
+      .Input(ConvInput::kBias)
+      .Input(ConvInput::kResidual)
       .Output()
       .Value(p)
       .Enqueue({static_cast<size_t>(p.outputs),

@@ -14,9 +14,7 @@
 namespace tenon::opencl {
 namespace {
 
-using In = ConvInput;
-
-constexpr int kLanes = 16;  // of conv_winograd.cl
+constexpr int kWinogradLanes = 16;  // of conv_winograd.cl
 
 /// As in conv_winograd.cl.
 struct WinogradParameters {
@@ -80,7 +78,7 @@ void TransformWeights(const float* w, const TensorView& view, float* to, int64_t
 }
 
 /// Weights as 36 matrices in the order of tiles, without a bias.
-std::vector<float> PackWeights(const TensorView& w, int width) {
+std::vector<float> PackWinogradWeights(const TensorView& w, int width) {
   const int64_t inputs = w.dims[1];
   const int64_t outputs = w.dims[0];
   std::vector<float> coefficients(static_cast<size_t>(kWinogradCoefficients * inputs * outputs));
@@ -104,8 +102,8 @@ std::vector<float> PackWeights(const TensorView& w, int width) {
 
 std::vector<float> PaddedBias(const OpCall& op, int32_t padded) {
   std::vector<float> bias(static_cast<size_t>(padded));
-  if (!op.HasInput(In::kBias)) return bias;
-  const TensorView& view = op.Input(In::kBias);
+  if (!op.HasInput(ConvInput::kBias)) return bias;
+  const TensorView& view = op.Input(ConvInput::kBias);
   for (int32_t i = 0; i < view.dims[0]; ++i) {
     bias[static_cast<size_t>(i)] = view.As<const float>()[int64_t{i} * view.strides[0]];
   }
@@ -167,13 +165,13 @@ Status RunPiece(const KernelCall& call, OpenedWinograd& opened, int32_t first, i
   const size_t group = loaded.device->traits().is_cpu ? 1 : 16;
   opened.input_parameters.first_tile = opened.output_parameters.first_tile = first;
   opened.input_parameters.tiles = opened.output_parameters.tiles = tiles;
-  TENON_RETURN_IF_ERROR(
-      Launch(call, opened.input, loaded.constants)
-          .Input(In::kX)
-          .Workspace()
-          .Value(opened.input_parameters)
-          .Enqueue({static_cast<size_t>(tiles), static_cast<size_t>(pieces.padded_inputs / kLanes)},
-                   group));
+  TENON_RETURN_IF_ERROR(Launch(call, opened.input, loaded.constants)
+                            .Input(ConvInput::kX)
+                            .Workspace()
+                            .Value(opened.input_parameters)
+                            .Enqueue({static_cast<size_t>(tiles),
+                                      static_cast<size_t>(pieces.padded_inputs / kWinogradLanes)},
+                                     group));
   TileLaunch& gemm = opened.gemm_launch;
   gemm.parameters.pixels = tiles;
   gemm.parameters.x_group = tiles * pieces.padded_inputs;
@@ -189,10 +187,11 @@ Status RunPiece(const KernelCall& call, OpenedWinograd& opened, int32_t first, i
       .Address(call.workspace, sizeof(float), products)
       .Buffer(loaded.bias)
       .Output()
-      .Input(In::kResidual)
+      .Input(ConvInput::kResidual)
       .Value(opened.output_parameters)
-      .Enqueue({static_cast<size_t>(tiles), static_cast<size_t>(pieces.padded_outputs / kLanes)},
-               group);
+      .Enqueue(
+          {static_cast<size_t>(tiles), static_cast<size_t>(pieces.padded_outputs / kWinogradLanes)},
+          group);
 }
 
 }  // namespace
@@ -212,7 +211,7 @@ Status ConvWinogradLoad(const KernelSetup& setup, void** shared) {
   std::unique_ptr<LoadedWinograd> loaded(new (std::nothrow) LoadedWinograd());
   TENON_ENSURE(loaded != nullptr, kOutOfMemory, "no memory for an OpenCL op");
   Device& device = *static_cast<Device*>(setup.device);
-  const PlainWeights plain(setup.op, In::kWeightsScale);
+  const PlainWeights plain(setup.op, ConvInput::kWeightsScale);
   const OpCall& op = plain.op();
   loaded->device = &device;
   loaded->shape = &TileFor(setup.variant, GemmProblem(op), device.traits().tiles());
@@ -220,7 +219,8 @@ Status ConvWinogradLoad(const KernelSetup& setup, void** shared) {
   TENON_RETURN_IF_ERROR(device.FindProgram(
       "conv_winograd.cl", FunctionOption(op.AttributesAs<ConvAttributes>().activation),
       &loaded->transform_program));
-  const std::vector<float> packed = PackWeights(op.Input(In::kWeights), loaded->shape->width());
+  const std::vector<float> packed =
+      PackWinogradWeights(op.Input(ConvInput::kWeights), loaded->shape->width());
   TENON_RETURN_IF_ERROR(
       loaded->weights.Create(device, packed.data(), packed.size() * sizeof(float)));
   const std::vector<float> bias = PaddedBias(op, WinogradPiecesOf(op).padded_outputs);

@@ -8,9 +8,7 @@
 namespace tenon::opencl {
 namespace {
 
-using In = GatherInput;
-
-int64_t ReadIndex(const TensorView& indices, size_t offset) {
+int64_t IndexAt(const TensorView& indices, size_t offset) {
   if (indices.dtype == DType::kI32) return indices.As<const int32_t>()[offset];
   return indices.As<const int64_t>()[offset];
 }
@@ -29,8 +27,8 @@ LoopNest<1> PlacesOf(const TensorView& indices) {
 /// stays 0, and no work-item looks at it.
 Status MakeTable(const OpCall& op, std::vector<int32_t>* table) {
   const int axis = op.AttributesAs<GatherAttributes>().axis;
-  const TensorView& x = op.Input(In::kX);
-  const TensorView& indices = op.Input(In::kIndices);
+  const TensorView& x = op.Input(GatherInput::kX);
+  const TensorView& indices = op.Input(GatherInput::kIndices);
   const int64_t limit = x.dims[axis];
   const bool is_needed = op.Output().Elements() != 0;
   const size_t places = SpanBytes(indices) / static_cast<size_t>(DTypeBytes(indices.dtype));
@@ -47,7 +45,7 @@ Status MakeTable(const OpCall& op, std::vector<int32_t>* table) {
       place += rest % dim * static_cast<size_t>(nest.strides[0][k]);
       rest /= dim;
     }
-    const int64_t index = ReadIndex(indices, place);
+    const int64_t index = IndexAt(indices, place);
     TENON_ENSURE(index >= -limit && index < limit, kInvalidArgument,
                  "gather: index {0} is outside a dimension of {1} elements", index, limit);
     // Of an x that has elements, the check has bounded how far they lie apart (CheckOperands).
@@ -70,8 +68,8 @@ Status GatherLoad(const KernelSetup& setup, void** shared) {
 
 Status GatherRun(const KernelCall& call) {
   const int axis = call.op.AttributesAs<GatherAttributes>().axis;
-  const TensorView& x = call.op.Input(In::kX);
-  const TensorView& indices = call.op.Input(In::kIndices);
+  const TensorView& x = call.op.Input(GatherInput::kX);
+  const TensorView& indices = call.op.Input(GatherInput::kIndices);
   const TensorView& y = call.op.Output();
   if (y.Elements() == 0) return OkStatus();
   LoopNest<3> nest;  // y, x without its gathered axis, the table

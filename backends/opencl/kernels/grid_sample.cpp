@@ -19,8 +19,6 @@ int TapsOf(ResizeMode mode) {
   return 4;
 }
 
-Int4 Four(const int32_t* values) { return {{values[0], values[1], values[2], values[3]}}; }
-
 }  // namespace
 
 ProgramChoice GridSampleChoice(const KernelSetup& setup) {

@@ -83,6 +83,16 @@ struct Int4 {
   int32_t v[4] = {0, 0, 0, 0};
 };
 
+/// Gives four of a view's dims or strides as they lie.
+[[nodiscard]] inline Int4 Four(const int32_t* values) {
+  return {{values[0], values[1], values[2], values[3]}};
+}
+
+/// Contains eight int32 for an int8 argument.
+struct Int8 {
+  int32_t v[8] = {};
+};
+
 /// Contains work-items or work-group sizes in up to three dimensions.
 struct Range {
   size_t v[3] = {1, 1, 1};

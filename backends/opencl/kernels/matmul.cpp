@@ -12,8 +12,6 @@
 namespace tenon::opencl {
 namespace {
 
-using In = MatMulInput;
-
 /// As in matmul_pack.cl.
 struct PackParameters {
   int32_t depth = 0, columns = 0;
@@ -34,7 +32,7 @@ struct OpenedMatMul {
 /// The second factor as groups of matrices, wherever its data are.
 MatrixView FactorOf(const OpCall& op) {
   const MatMulShape shape = MatMulShapeOf(op);
-  const TensorView& b = op.Input(In::kWeights);
+  const TensorView& b = op.Input(MatMulInput::kWeights);
   const bool transposed = op.AttributesAs<MatMulAttributes>().transpose_b != 0;
   MatrixView matrix;
   matrix.data = b.As<const float>();
@@ -46,14 +44,14 @@ MatrixView FactorOf(const OpCall& op) {
   // Batches lie row-major, one matrix after another.
   matrix.group_step = int64_t{shape.depth} * shape.columns;
   if (MatMulBiasIsPacked(op)) {
-    const TensorView& bias = op.Input(In::kBias);
+    const TensorView& bias = op.Input(MatMulInput::kBias);
     matrix.bias = bias.As<const float>();
     matrix.bias_step = bias.strides[bias.rank - 1];
   }
   return matrix;
 }
 
-TileParameters ParametersOf(const OpCall& op, const TileShape& tile) {
+TileParameters TileParametersOf(const OpCall& op, const TileShape& tile) {
   const MatMulShape shape = MatMulShapeOf(op);
   const MatMulSteps steps = MatMulStepsOf(op);
   TileParameters p;
@@ -67,7 +65,7 @@ TileParameters ParametersOf(const OpCall& op, const TileShape& tile) {
   p.x_group = steps.a_group;
   p.y_pixel = shape.columns;
   p.y_group = shape.rows * shape.columns;
-  if (op.HasInput(In::kBias) && !MatMulBiasIsPacked(op)) {
+  if (op.HasInput(MatMulInput::kBias) && !MatMulBiasIsPacked(op)) {
     p.has_residual = 1;
     p.residual_pixel = steps.bias_row;
     p.residual_group = steps.bias_group;
@@ -107,11 +105,11 @@ Status OpenPacking(const KernelSetup& setup, const LoadedTile& loaded, OpenedMat
 
 Status Pack(const KernelCall& call, OpenedMatMul& opened) {
   Launch launch(call, opened.pack, opened.tile.loaded->constants);
-  launch.Input(In::kWeights);
+  launch.Input(MatMulInput::kWeights);
   if (opened.pack_parameters.has_bias != 0) {
-    launch.Input(In::kBias);
+    launch.Input(MatMulInput::kBias);
   } else {
-    launch.Input(In::kWeights);  // not read
+    launch.Input(MatMulInput::kWeights);  // not read
   }
   return launch.Workspace()
       .Value(opened.pack_parameters)
@@ -123,12 +121,12 @@ Status Pack(const KernelCall& call, OpenedMatMul& opened) {
 Status MatMulTileCheck(const KernelSetup& setup) {
   TENON_RETURN_IF_ERROR((Check<MatMulTileSupports, LayoutNeed::kRowMajor>(setup)));
   // Of constants that are not packed, the kernel wants the same.
-  for (const int input : {In::kX, In::kBias}) {
+  for (const int input : {MatMulInput::kX, MatMulInput::kBias}) {
     if (!setup.op.HasInput(input)) continue;
     TENON_ENSURE(setup.op.Input(input).IsRowMajor(), kUnsupported,
                  "constant input {0} does not lie row-major", input);
   }
-  const TensorView& b = setup.op.Input(In::kWeights);
+  const TensorView& b = setup.op.Input(MatMulInput::kWeights);
   const bool one_matrix = MatMulShapeOf(setup.op).b_groups == 1;
   TENON_ENSURE(one_matrix || b.IsRowMajor(), kUnsupported,
                "a constant second factor with batches does not lie row-major");
@@ -144,7 +142,7 @@ Status MatMulTileLoad(const KernelSetup& setup, void** shared) {
                "an OpenCL kernel was loaded without its device");
   std::unique_ptr<LoadedTile> loaded(new (std::nothrow) LoadedTile());
   TENON_ENSURE(loaded != nullptr, kOutOfMemory, "no memory for an OpenCL op");
-  const PlainWeights plain(setup.op, In::kWeightsScale);
+  const PlainWeights plain(setup.op, MatMulInput::kWeightsScale);
   const OpCall& op = plain.op();
   loaded->device = static_cast<Device*>(setup.device);
   loaded->shape = &TileFor(setup.variant, MatMulTileProblem(op), loaded->device->traits().tiles());
@@ -152,9 +150,9 @@ Status MatMulTileLoad(const KernelSetup& setup, void** shared) {
                                         op.AttributesAs<MatMulAttributes>().activation, false,
                                         &loaded->program));
   uint32_t packed_inputs = 0;
-  if (op.Input(In::kWeights).data != nullptr) {
-    packed_inputs |= 1U << In::kWeights;
-    if (MatMulBiasIsPacked(op)) packed_inputs |= 1U << In::kBias;
+  if (op.Input(MatMulInput::kWeights).data != nullptr) {
+    packed_inputs |= 1U << MatMulInput::kWeights;
+    if (MatMulBiasIsPacked(op)) packed_inputs |= 1U << MatMulInput::kBias;
     const std::vector<float> packed = PackForTiles(FactorOf(op), loaded->shape->width());
     TENON_RETURN_IF_ERROR(
         loaded->weights.Create(*loaded->device, packed.data(), packed.size() * sizeof(float)));
@@ -171,7 +169,7 @@ Status MatMulTileOpen(const KernelSetup& setup, void* shared, void** state) {
   OpenedTile& tile = opened->tile;
   tile.loaded = &loaded;
   tile.launch.shape = loaded.shape;
-  tile.launch.parameters = ParametersOf(setup.op, *loaded.shape);
+  tile.launch.parameters = TileParametersOf(setup.op, *loaded.shape);
   CutIntoItems(loaded.device->traits(), MatMulShapeOf(setup.op).groups, &tile.launch);
   TENON_RETURN_IF_ERROR(tile.kernel.Create(loaded.program, "gemm_tile"));
   if (loaded.weights.memory() == nullptr) {
@@ -186,7 +184,7 @@ Status MatMulTileRun(const KernelCall& call) {
   if (opened.packs) TENON_RETURN_IF_ERROR(Pack(call, opened));
   const LoadedTile& loaded = *opened.tile.loaded;
   Launch launch(call, opened.tile.kernel, loaded.constants);
-  launch.Input(In::kX);
+  launch.Input(MatMulInput::kX);
   if (opened.packs) {
     launch.Workspace();
   } else {
@@ -195,9 +193,9 @@ Status MatMulTileRun(const KernelCall& call) {
   launch.Output();
   const TileLaunch& how = opened.tile.launch;
   if (how.parameters.has_residual != 0) {
-    launch.Input(In::kBias);
+    launch.Input(MatMulInput::kBias);
   } else {
-    launch.Input(In::kX);  // not read
+    launch.Input(MatMulInput::kX);  // not read
   }
   return EnqueueTile(launch, how);
 }

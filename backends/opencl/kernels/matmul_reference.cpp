@@ -7,10 +7,8 @@
 namespace tenon::opencl {
 namespace {
 
-using In = MatMulInput;
-
 /// As in matmul_reference.cl.
-struct ReferenceParameters {
+struct MatMulReferenceParameters {
   int32_t rank = 0;
   int32_t depth = 0;
   int32_t dims[kMaxRank] = {};
@@ -21,12 +19,12 @@ struct ReferenceParameters {
 };
 static_assert(kMaxRank == 8, "MOST_DIMS of matmul_reference.cl");
 
-ReferenceParameters ParametersOf(const OpCall& op) {
+MatMulReferenceParameters MatMulReferenceParametersOf(const OpCall& op) {
   const auto& attributes = op.AttributesAs<MatMulAttributes>();
-  const TensorView& a = op.Input(In::kX);
-  const TensorView& b = op.Input(In::kWeights);
+  const TensorView& a = op.Input(MatMulInput::kX);
+  const TensorView& b = op.Input(MatMulInput::kWeights);
   const TensorView& y = op.Output();
-  ReferenceParameters p;
+  MatMulReferenceParameters p;
   p.rank = y.rank;
   const int row = y.rank - 2;
   const int column = y.rank - 1;
@@ -37,7 +35,8 @@ ReferenceParameters ParametersOf(const OpCall& op) {
       p.a[k] = BroadcastStride(a, y.rank, k);
       p.b[k] = BroadcastStride(b, y.rank, k);
     }
-    if (op.HasInput(In::kBias)) p.bias[k] = BroadcastStride(op.Input(In::kBias), y.rank, k);
+    if (op.HasInput(MatMulInput::kBias))
+      p.bias[k] = BroadcastStride(op.Input(MatMulInput::kBias), y.rank, k);
   }
   const int a_row = a.rank - 2 + attributes.transpose_a;
   const int a_depth = a.rank - 1 - attributes.transpose_a;
@@ -46,7 +45,7 @@ ReferenceParameters ParametersOf(const OpCall& op) {
   p.depth = a.dims[a_depth];
   p.b[column] = b.strides[b.rank - 1 - attributes.transpose_b];
   p.b_depth = b.strides[b.rank - 2 + attributes.transpose_b];
-  p.has_bias = op.HasInput(In::kBias) ? 1 : 0;
+  p.has_bias = op.HasInput(MatMulInput::kBias) ? 1 : 0;
   const ActivationArguments activation = ArgumentsOf(attributes.activation);
   p.first = activation.a;
   p.second = activation.b;
@@ -62,11 +61,11 @@ ProgramChoice MatMulReferenceChoice(const KernelSetup& setup) {
 
 Status MatMulReferenceRun(const KernelCall& call) {
   return Launch(call)
-      .Input(In::kX)
-      .Input(In::kWeights)
-      .Input(In::kBias)
+      .Input(MatMulInput::kX)
+      .Input(MatMulInput::kWeights)
+      .Input(MatMulInput::kBias)
       .Output()
-      .Value(ParametersOf(call.op))
+      .Value(MatMulReferenceParametersOf(call.op))
       .Enqueue(static_cast<size_t>(call.op.Output().Elements()), kRowGroup);
 }
 

@@ -21,7 +21,7 @@ struct Dimension {
 };
 
 /// Dimensions in the order of y's memory, innermost last.
-struct Plan {
+struct PadPlan {
   int rank = 0;
   Dimension dims[kMaxRank];
 
@@ -54,11 +54,11 @@ struct Plan {
   }
 };
 
-Plan MakePlan(const OpCall& op) {
+PadPlan MakePadPlan(const OpCall& op) {
   const auto& attributes = op.AttributesAs<PadAttributes>();
   const TensorView& x = op.Input(0);
   const TensorView& y = op.Output();
-  Plan plan;
+  PadPlan plan;
   for (int k = 0; k < y.rank; ++k) {
     const int32_t begin = attributes.begins[k];
     const int32_t end = attributes.ends[k];
@@ -96,7 +96,7 @@ ProgramChoice PadChoice(const KernelSetup& setup) {
 Status PadRun(const KernelCall& call) {
   const TensorView& y = call.op.Output();
   if (y.Elements() == 0) return OkStatus();
-  const Plan plan = MakePlan(call.op);
+  const PadPlan plan = MakePadPlan(call.op);
   Int4 dims = {{1, 1, 1, 1}};
   Int4 y_strides;
   Int4 x_strides;

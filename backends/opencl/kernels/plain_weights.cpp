@@ -9,8 +9,6 @@
 namespace tenon::opencl {
 namespace {
 
-using In = GemmInput;
-
 /// f16 (IEEE binary16) to f32, exactly.
 float FromHalf(uint16_t half) {
   const int exponent = half >> 10 & 0x1F;
@@ -36,7 +34,7 @@ int OutputsAxis(const OpCall& op, int scale) {
 }  // namespace
 
 PlainWeights::PlainWeights(const OpCall& op, int scale) : op_(op) {
-  const TensorView& stored = op.Input(In::kWeights);
+  const TensorView& stored = op.Input(GemmInput::kWeights);
   if (stored.dtype == DType::kF32 || stored.data == nullptr) return;
   const auto count = static_cast<size_t>(stored.Elements());
   const auto rank = static_cast<size_t>(stored.rank);
@@ -69,7 +67,7 @@ PlainWeights::PlainWeights(const OpCall& op, int scale) : op_(op) {
   for (int i = 0; i < op.InputCount() && i < scale; ++i) {
     ids_.push_back(op.HasInput(i) ? static_cast<int32_t>(views_.size()) : -1);
     if (op.HasInput(i)) views_.push_back(op.Input(i));
-    if (i == In::kWeights) {
+    if (i == GemmInput::kWeights) {
       views_.back().data = values_.data();
       views_.back().dtype = DType::kF32;
       views_.back().strides = strides_.data();

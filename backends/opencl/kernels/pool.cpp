@@ -5,9 +5,6 @@
 namespace tenon::opencl {
 namespace {
 
-/// Four of a view's dims or strides as they lie.
-Int4 Four(const int32_t* values) { return {{values[0], values[1], values[2], values[3]}}; }
-
 /// As in pool.cl.
 struct AverageParameters {
   int32_t flip = 0, x_zero_point = 0;

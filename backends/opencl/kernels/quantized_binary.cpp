@@ -3,11 +3,6 @@
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::opencl {
-namespace {
-
-using In = BinaryInput;
-
-}  // namespace
 
 ProgramChoice QuantizedBinaryChoice(const KernelSetup& setup) {
   const auto& attributes = setup.op.AttributesAs<QuantizedBinaryAttributes>();
@@ -18,8 +13,8 @@ ProgramChoice QuantizedBinaryChoice(const KernelSetup& setup) {
 }
 
 Status QuantizedBinaryRun(const KernelCall& call) {
-  const TensorView& x = call.op.Input(In::kX);
-  const TensorView& y = call.op.Input(In::kY);
+  const TensorView& x = call.op.Input(BinaryInput::kX);
+  const TensorView& y = call.op.Input(BinaryInput::kY);
   const TensorView& z = call.op.Output();
   if (z.Elements() == 0) return OkStatus();
   LoopNest<3> nest;
@@ -28,9 +23,9 @@ Status QuantizedBinaryRun(const KernelCall& call) {
   }
   nest.Simplify();
   nest.LengthenRows();
-  return LaunchRows(call, nest, {RowOperand{}, RowOperand{In::kX}, RowOperand{In::kY}},
-                    SignFlip(x.dtype), SignFlip(y.dtype),
-                    call.op.AttributesAs<QuantizedBinaryAttributes>());
+  return LaunchRows(
+      call, nest, {RowOperand{}, RowOperand{BinaryInput::kX}, RowOperand{BinaryInput::kY}},
+      SignFlip(x.dtype), SignFlip(y.dtype), call.op.AttributesAs<QuantizedBinaryAttributes>());
 }
 
 }  // namespace tenon::opencl

@@ -7,8 +7,6 @@
 namespace tenon::opencl {
 namespace {
 
-using In = QuantizedGemmInput;
-
 // As in quantized_reference.cl.
 struct VectorParameters {
   int32_t x_flip = 0, w_flip = 0;
@@ -16,7 +14,7 @@ struct VectorParameters {
   QuantizedOutput output;
 };
 
-struct ConvParameters {
+struct QuantizedConvReference {
   int32_t outputs = 0, output_rows = 0, output_columns = 0, images = 0;
   int32_t input_rows = 0, input_columns = 0;
   int32_t channels = 0, outputs_per_group = 0;
@@ -28,7 +26,7 @@ struct ConvParameters {
   VectorParameters vectors;
 };
 
-struct MatMulParameters {
+struct QuantizedMatMulReference {
   int32_t rank = 0;
   int32_t depth = 0;
   int32_t dims[kMaxRank] = {};
@@ -37,7 +35,8 @@ struct MatMulParameters {
   VectorParameters vectors;
 };
 static_assert(kMaxRank == 8, "MOST_DIMS of quantized_reference.cl");
-static_assert(sizeof(MatMulParameters) <= Kernel::kMostArgumentBytes, "an argument must fit");
+static_assert(sizeof(QuantizedMatMulReference) <= Kernel::kMostArgumentBytes,
+              "an argument must fit");
 
 /// 0: one element for all, or none.
 int32_t VectorStride(const OpCall& op, int index) {
@@ -48,23 +47,23 @@ int32_t VectorStride(const OpCall& op, int index) {
 
 VectorParameters VectorsOf(const OpCall& op, const QuantizedOutput& output) {
   VectorParameters p;
-  p.x_flip = SignFlip(op.Input(In::kX).dtype);
-  p.w_flip = SignFlip(op.Input(In::kWeights).dtype);
-  p.bias = VectorStride(op, In::kBias);
-  p.multiplier = VectorStride(op, In::kMultiplier);
-  p.shift = VectorStride(op, In::kShift);
-  p.x_zero = VectorStride(op, In::kXZeroPoint);
-  p.w_zero = VectorStride(op, In::kWeightsZeroPoint);
+  p.x_flip = SignFlip(op.Input(QuantizedGemmInput::kX).dtype);
+  p.w_flip = SignFlip(op.Input(QuantizedGemmInput::kWeights).dtype);
+  p.bias = VectorStride(op, QuantizedGemmInput::kBias);
+  p.multiplier = VectorStride(op, QuantizedGemmInput::kMultiplier);
+  p.shift = VectorStride(op, QuantizedGemmInput::kShift);
+  p.x_zero = VectorStride(op, QuantizedGemmInput::kXZeroPoint);
+  p.w_zero = VectorStride(op, QuantizedGemmInput::kWeightsZeroPoint);
   p.output = output;
   return p;
 }
 
-ConvParameters ParametersOfConv(const OpCall& op) {
+QuantizedConvReference ParametersOfConv(const OpCall& op) {
   const auto& attributes = op.AttributesAs<QuantizedConvAttributes>();
-  const TensorView& x = op.Input(In::kX);
-  const TensorView& w = op.Input(In::kWeights);
+  const TensorView& x = op.Input(QuantizedGemmInput::kX);
+  const TensorView& w = op.Input(QuantizedGemmInput::kWeights);
   const TensorView& y = op.Output();
-  ConvParameters p;
+  QuantizedConvReference p;
   p.images = y.dims[0];
   p.outputs = y.dims[1];
   p.output_rows = y.dims[2];
@@ -88,12 +87,12 @@ ConvParameters ParametersOfConv(const OpCall& op) {
   return p;
 }
 
-MatMulParameters ParametersOfMatMul(const OpCall& op) {
+QuantizedMatMulReference ParametersOfMatMul(const OpCall& op) {
   const auto& attributes = op.AttributesAs<QuantizedMatMulAttributes>();
-  const TensorView& a = op.Input(In::kX);
-  const TensorView& b = op.Input(In::kWeights);
+  const TensorView& a = op.Input(QuantizedGemmInput::kX);
+  const TensorView& b = op.Input(QuantizedGemmInput::kWeights);
   const TensorView& y = op.Output();
-  MatMulParameters p;
+  QuantizedMatMulReference p;
   p.rank = y.rank;
   const int row = y.rank - 2;
   const int column = y.rank - 1;
@@ -116,13 +115,13 @@ MatMulParameters ParametersOfMatMul(const OpCall& op) {
 }
 
 Launch& Operands(Launch& launch) {
-  return launch.Input(In::kX)
-      .Input(In::kWeights)
-      .Input(In::kBias)
-      .Input(In::kMultiplier)
-      .Input(In::kShift)
-      .Input(In::kXZeroPoint)
-      .Input(In::kWeightsZeroPoint)
+  return launch.Input(QuantizedGemmInput::kX)
+      .Input(QuantizedGemmInput::kWeights)
+      .Input(QuantizedGemmInput::kBias)
+      .Input(QuantizedGemmInput::kMultiplier)
+      .Input(QuantizedGemmInput::kShift)
+      .Input(QuantizedGemmInput::kXZeroPoint)
+      .Input(QuantizedGemmInput::kWeightsZeroPoint)
       .Output();
 }
 
@@ -146,7 +145,7 @@ ProgramChoice QuantizedConvReferenceChoice(const KernelSetup& setup) {
 
 Status QuantizedConvReferenceRun(const KernelCall& call) {
   if (call.op.Output().Elements() == 0) return OkStatus();
-  const ConvParameters p = ParametersOfConv(call.op);
+  const QuantizedConvReference p = ParametersOfConv(call.op);
   Launch launch(call);
   return Operands(launch).Value(p).Enqueue(
       {static_cast<size_t>(p.outputs),

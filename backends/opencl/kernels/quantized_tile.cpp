@@ -8,9 +8,7 @@
 namespace tenon::opencl {
 namespace {
 
-using In = QuantizedGemmInput;
-
-constexpr int kLanes = 16;  // of quantized_tile.cl
+constexpr int kQuantizedLanes = 16;  // of quantized_tile.cl
 constexpr int kTile = 4;
 
 /// As in quantized_tile.cl.
@@ -55,37 +53,38 @@ struct WeightsMatrix {
 };
 
 WeightsMatrix ConvWeights(const OpCall& op) {
-  const TensorView& w = op.Input(In::kWeights);
+  const TensorView& w = op.Input(QuantizedGemmInput::kWeights);
   return {w.dims[0],    w.dims[2],    w.dims[3],    w.dims[1],
           w.strides[0], w.strides[2], w.strides[3], w.strides[1]};
 }
 
 WeightsMatrix MatMulWeights(const OpCall& op) {
-  const TensorView& b = op.Input(In::kWeights);
+  const TensorView& b = op.Input(QuantizedGemmInput::kWeights);
   const bool transposed = op.AttributesAs<MatMulAttributes>().transpose_b != 0;
   const int outputs = transposed ? 0 : 1;
   const int depth = transposed ? 1 : 0;
   return {b.dims[outputs], 1, 1, b.dims[depth], b.strides[outputs], 0, 0, b.strides[depth]};
 }
 
-std::vector<int16_t> PackWeights(const OpCall& op, const WeightsMatrix& m) {
-  const int32_t padded = RoundUp(m.outputs, kLanes);
+std::vector<int16_t> PackQuantizedWeights(const OpCall& op, const WeightsMatrix& m) {
+  const int32_t padded = RoundUp(m.outputs, kQuantizedLanes);
   std::vector<int16_t> packed(static_cast<size_t>(padded) * static_cast<size_t>(m.taps_y) *
                               static_cast<size_t>(m.taps_x) * static_cast<size_t>(m.channels));
-  const TensorView& w = op.Input(In::kWeights);
+  const TensorView& w = op.Input(QuantizedGemmInput::kWeights);
   const auto* bytes = w.As<const uint8_t>();
   const int32_t flip = SignFlip(w.dtype);
   size_t to = 0;
-  for (int32_t block = 0; block < padded; block += kLanes) {
+  for (int32_t block = 0; block < padded; block += kQuantizedLanes) {
     for (int32_t tap = 0; tap < m.taps_y * m.taps_x; ++tap) {
       for (int32_t channel = 0; channel < m.channels; ++channel) {
-        for (int32_t output = block; output < block + kLanes; ++output, ++to) {
+        for (int32_t output = block; output < block + kQuantizedLanes; ++output, ++to) {
           if (output >= m.outputs) continue;
           const ptrdiff_t place =
               ptrdiff_t{output} * m.output + ptrdiff_t{tap / m.taps_x} * m.tap_y +
               ptrdiff_t{tap % m.taps_x} * m.tap_x + ptrdiff_t{channel} * m.channel;
           const int32_t value = (bytes[place] ^ flip) - flip;
-          packed[to] = static_cast<int16_t>(value - ByteAt(op, In::kWeightsZeroPoint, output));
+          packed[to] = static_cast<int16_t>(
+              value - ByteAt(op, QuantizedGemmInput::kWeightsZeroPoint, output));
         }
       }
     }
@@ -94,14 +93,15 @@ std::vector<int16_t> PackWeights(const OpCall& op, const WeightsMatrix& m) {
 }
 
 std::vector<int32_t> PackFactors(const OpCall& op, int32_t outputs) {
-  const int32_t padded = RoundUp(outputs, kLanes);
+  const int32_t padded = RoundUp(outputs, kQuantizedLanes);
   std::vector<int32_t> packed(static_cast<size_t>(padded) * 3);
   for (int32_t output = 0; output < outputs; ++output) {
-    const auto at = static_cast<size_t>(output / kLanes * kLanes * 3 + output % kLanes);
-    packed[at] = BitsAt(op, In::kBias, output);
-    packed[at + kLanes] = BitsAt(op, In::kMultiplier, output);
-    if (!op.HasInput(In::kShift)) continue;
-    packed[at + 2 * kLanes] = ByteAt(op, In::kShift, output);
+    const auto at = static_cast<size_t>(output / kQuantizedLanes * kQuantizedLanes * 3 +
+                                        output % kQuantizedLanes);
+    packed[at] = BitsAt(op, QuantizedGemmInput::kBias, output);
+    packed[at + kQuantizedLanes] = BitsAt(op, QuantizedGemmInput::kMultiplier, output);
+    if (!op.HasInput(QuantizedGemmInput::kShift)) continue;
+    packed[at + 2 * kQuantizedLanes] = ByteAt(op, QuantizedGemmInput::kShift, output);
   }
   return packed;
 }
@@ -109,22 +109,23 @@ std::vector<int32_t> PackFactors(const OpCall& op, int32_t outputs) {
 /// Uploads weights and factors as the tables 0 and 1.
 Status LoadPacked(const KernelSetup& setup, const WeightsMatrix& matrix,
                   const QuantizedOutput& output, const char* function, void** shared) {
-  const char* type = setup.op.Input(In::kX).dtype == DType::kI8 ? " -DX=char" : " -DX=uchar";
+  const char* type =
+      setup.op.Input(QuantizedGemmInput::kX).dtype == DType::kI8 ? " -DX=char" : " -DX=uchar";
   const ProgramChoice choice = {"quantized_tile.cl", QuantizedOptions(output) + type, function};
   LoadedOp* loaded = nullptr;
-  constexpr uint32_t kPacked = ~uint32_t{1U << In::kX};
+  constexpr uint32_t kPacked = ~uint32_t{1U << QuantizedGemmInput::kX};
   TENON_RETURN_IF_ERROR(LoadOp(setup, choice, &loaded, kPacked));
-  const std::vector<int16_t> weights = PackWeights(setup.op, matrix);
+  const std::vector<int16_t> weights = PackQuantizedWeights(setup.op, matrix);
   const std::vector<int32_t> factors = PackFactors(setup.op, matrix.outputs);
   TENON_RETURN_IF_ERROR(AddTable(loaded, weights.data(), weights.size() * sizeof(int16_t), shared));
   return AddTable(loaded, factors.data(), factors.size() * sizeof(int32_t), shared);
 }
 
-TileParameters ConvParameters(const OpCall& op) {
+TileParameters QuantizedConvParameters(const OpCall& op) {
   const auto& attributes = op.AttributesAs<QuantizedConvAttributes>();
   const ConvAttributes& conv = attributes.conv;
-  const TensorView& x = op.Input(In::kX);
-  const TensorView& w = op.Input(In::kWeights);
+  const TensorView& x = op.Input(QuantizedGemmInput::kX);
+  const TensorView& w = op.Input(QuantizedGemmInput::kWeights);
   const TensorView& y = op.Output();
   TileParameters p;
   p.rows = y.dims[2];
@@ -148,7 +149,7 @@ TileParameters ConvParameters(const OpCall& op) {
   p.y_image = y.strides[0];
   p.y_row = y.strides[2];
   p.y_pixel = y.strides[3];
-  p.x_zero_point = ByteAt(op, In::kXZeroPoint, 0);
+  p.x_zero_point = ByteAt(op, QuantizedGemmInput::kXZeroPoint, 0);
   p.output = attributes.output;
   return p;
 }
@@ -163,9 +164,9 @@ bool IsOneLine(const TileParameters& p) {
 }
 
 /// Rows of a matrix product are the pixels of one line.
-TileParameters MatMulParameters(const OpCall& op) {
+TileParameters QuantizedMatMulParameters(const OpCall& op) {
   const auto& attributes = op.AttributesAs<QuantizedMatMulAttributes>();
-  const TensorView& a = op.Input(In::kX);
+  const TensorView& a = op.Input(QuantizedGemmInput::kX);
   const TensorView& y = op.Output();
   TileParameters p;
   p.outputs = y.dims[y.rank - 1];
@@ -174,19 +175,19 @@ TileParameters MatMulParameters(const OpCall& op) {
   p.input_columns = p.columns;
   p.x_pixel = p.channels;
   p.y_pixel = p.outputs;
-  p.x_zero_point = ByteAt(op, In::kXZeroPoint, 0);
+  p.x_zero_point = ByteAt(op, QuantizedGemmInput::kXZeroPoint, 0);
   p.output = attributes.output;
   return p;
 }
 
 Status RunTiles(const KernelCall& call, const TileParameters& p, int tile) {
   const LoadedOp& loaded = *static_cast<const OpenedOp*>(call.state)->loaded;
-  const Range global(static_cast<size_t>(CeilDiv(p.outputs, kLanes)),
+  const Range global(static_cast<size_t>(CeilDiv(p.outputs, kQuantizedLanes)),
                      static_cast<size_t>(CeilDiv(p.columns, tile)), static_cast<size_t>(p.lines));
   // A processor's core loops over the items of a group, a graphics device runs them side by side.
   const Range group = loaded.device->traits().is_cpu ? Range(1, 4) : Range(4, 16);
   return Launch(call)
-      .Input(In::kX)
+      .Input(QuantizedGemmInput::kX)
       .Buffer(loaded.tables[0])
       .Buffer(loaded.tables[1])
       .Output()
@@ -204,7 +205,7 @@ Status QuantizedConvTileLoad(const KernelSetup& setup, void** shared) {
 
 Status QuantizedConvTileRun(const KernelCall& call) {
   if (call.op.Output().Elements() == 0) return OkStatus();
-  TileParameters p = ConvParameters(call.op);
+  TileParameters p = QuantizedConvParameters(call.op);
   if (IsOneLine(p)) {
     p.columns *= p.rows;
     p.input_columns = p.columns;
@@ -223,7 +224,7 @@ Status QuantizedDepthwiseLoad(const KernelSetup& setup, void** shared) {
 
 Status QuantizedDepthwiseRun(const KernelCall& call) {
   if (call.op.Output().Elements() == 0) return OkStatus();
-  return RunTiles(call, ConvParameters(call.op), 1);
+  return RunTiles(call, QuantizedConvParameters(call.op), 1);
 }
 
 Status QuantizedMatMulTileLoad(const KernelSetup& setup, void** shared) {
@@ -234,7 +235,7 @@ Status QuantizedMatMulTileLoad(const KernelSetup& setup, void** shared) {
 
 Status QuantizedMatMulTileRun(const KernelCall& call) {
   if (call.op.Output().Elements() == 0) return OkStatus();
-  return RunTiles(call, MatMulParameters(call.op), kTile);
+  return RunTiles(call, QuantizedMatMulParameters(call.op), kTile);
 }
 
 }  // namespace tenon::opencl

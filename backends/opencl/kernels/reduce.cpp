@@ -6,7 +6,7 @@ namespace tenon::opencl {
 namespace {
 
 /// Loops over the outputs, and over what each is made of.
-struct Plan {
+struct ReducePlan {
   LoopNest<2> kept;     ///< y, x
   LoopNest<1> reduced;  ///< x; the innermost is the run
   int64_t count = 1;    ///< elements that one output is made of
@@ -18,11 +18,11 @@ struct Plan {
   }
 };
 
-Plan MakePlan(const OpCall& op) {
+ReducePlan MakeReducePlan(const OpCall& op) {
   const auto& attributes = op.AttributesAs<ReduceAttributes>();
   const TensorView& x = op.Input(0);
   const TensorView& y = op.Output();
-  Plan plan;
+  ReducePlan plan;
   int y_axis = 0;
   for (int axis = 0; axis < x.rank; ++axis) {
     if ((attributes.axes_mask >> axis & 1) != 0) {
@@ -38,10 +38,6 @@ Plan MakePlan(const OpCall& op) {
   plan.reduced.Simplify();
   return plan;
 }
-
-struct Int8 {
-  int32_t v[8] = {};
-};
 
 /// The loops over what one output is made of, as reduce.cl takes them.
 struct Runs {
@@ -66,7 +62,7 @@ struct Runs {
 /// Launches the call's function for `items` work-items of the plan, or, with `shares`, for as many
 /// outputs as the device has it, with `extras` behind the runs.
 template <typename... Extras>
-Status LaunchReduction(const KernelCall& call, const Plan& plan, size_t items, bool shares,
+Status LaunchReduction(const KernelCall& call, const ReducePlan& plan, size_t items, bool shares,
                        const Extras&... extras) {
   const Runs runs(plan.reduced);
   const RowLoops<2> loops(plan.kept);
@@ -84,14 +80,14 @@ Status LaunchReduction(const KernelCall& call, const Plan& plan, size_t items, b
 ProgramChoice ReduceChoice(const KernelSetup& setup) {
   const auto function = static_cast<int>(setup.op.AttributesAs<ReduceAttributes>().function);
   const std::string options = "-DFUNCTION=" + std::to_string(function);
-  const Plan plan = MakePlan(setup.op);
+  const ReducePlan plan = MakeReducePlan(setup.op);
   if (plan.by_rows()) return {"reduce.cl", options, "reduce_rows"};
   return ForRowGroup(setup, plan.count, {"reduce.cl", options, "reduce_each"}, "reduce_group");
 }
 
 Status ReduceRun(const KernelCall& call) {
   if (call.op.Output().Elements() == 0) return OkStatus();
-  const Plan plan = MakePlan(call.op);
+  const ReducePlan plan = MakeReducePlan(call.op);
   const size_t items = RowLoops<2>(plan.kept).WorkItems(plan.by_rows() ? RowLaunch(call).piece : 1);
   return LaunchReduction(call, plan, items, /*shares=*/!plan.by_rows(),
                          static_cast<float>(plan.count));
@@ -104,7 +100,7 @@ ProgramChoice QuantizedReduceChoice(const KernelSetup&) {
 Status QuantizedReduceRun(const KernelCall& call) {
   if (call.op.Output().Elements() == 0) return OkStatus();
   const auto& attributes = call.op.AttributesAs<QuantizedReduceAttributes>();
-  const Plan plan = MakePlan(call.op);
+  const ReducePlan plan = MakeReducePlan(call.op);
   return LaunchReduction(call, plan, RowLoops<2>(plan.kept).WorkItems(1), /*shares=*/false,
                          SignFlip(call.op.Input(0).dtype), attributes.x_zero_point,
                          attributes.scale, attributes.output);

@@ -4,10 +4,6 @@
 namespace tenon::opencl {
 namespace {
 
-struct Int8 {
-  int32_t v[8];
-};
-
 Int8 Right(const TensorView& view, const int32_t* values, int32_t missing) {
   Int8 right;
   for (int k = 0; k < 8; ++k) {

@@ -115,8 +115,6 @@ Status LoadBlend(const KernelSetup& setup, void** shared) {
   return AddTable(loaded, weights.data(), bytes, shared);
 }
 
-Int4 Four(const int32_t* values) { return {{values[0], values[1], values[2], values[3]}}; }
-
 Status RunBlend(const KernelCall& call) {
   const TensorView& x = call.op.Input(0);
   const TensorView& y = call.op.Output();

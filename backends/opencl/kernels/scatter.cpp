@@ -7,8 +7,6 @@
 namespace tenon::opencl {
 namespace {
 
-using In = ScatterInput;
-
 /// Which updates each row of x takes, in their order: those of row r are `order[starts[r]]` to
 /// before `order[starts[r + 1]]`.
 struct Updates {
@@ -16,7 +14,7 @@ struct Updates {
   std::vector<int32_t> order;
 };
 
-int64_t ReadIndex(const TensorView& indices, int32_t i) {
+int64_t RowOfUpdate(const TensorView& indices, int32_t i) {
   const auto place = static_cast<ptrdiff_t>(i) * indices.strides[0];
   if (indices.dtype == DType::kI32) return indices.As<const int32_t>()[place];
   return indices.As<const int64_t>()[place];
@@ -24,7 +22,7 @@ int64_t ReadIndex(const TensorView& indices, int32_t i) {
 
 Status CheckIndices(const TensorView& indices, int32_t rows) {
   for (int32_t i = 0; i < indices.dims[0]; ++i) {
-    const int64_t index = ReadIndex(indices, i);
+    const int64_t index = RowOfUpdate(indices, i);
     TENON_ENSURE(index >= 0 && index < rows, kInvalidArgument,
                  "scatter: index {0} is outside of {1} rows", index, rows);
   }
@@ -42,14 +40,14 @@ Status SortUpdates(const TensorView& indices, const TensorView& y, Updates* upda
   updates->order.resize(static_cast<size_t>(count));
   TENON_RETURN_IF_ERROR(CheckIndices(indices, rows));
   for (int32_t i = 0; i < count; ++i) {
-    ++updates->starts[static_cast<size_t>(ReadIndex(indices, i)) + 1];
+    ++updates->starts[static_cast<size_t>(RowOfUpdate(indices, i)) + 1];
   }
   for (size_t row = 1; row < updates->starts.size(); ++row) {
     updates->starts[row] += updates->starts[row - 1];
   }
   std::vector<int32_t> next(updates->starts);
   for (int32_t i = 0; i < count; ++i) {
-    const auto row = static_cast<size_t>(ReadIndex(indices, i));
+    const auto row = static_cast<size_t>(RowOfUpdate(indices, i));
     updates->order[static_cast<size_t>(next[row]++)] = i;
   }
   return OkStatus();
@@ -68,11 +66,11 @@ ProgramChoice Choose(const OpCall& op) {
 }  // namespace
 
 Status ScatterLoad(const KernelSetup& setup, void** shared) {
-  const TensorView& indices = setup.op.Input(In::kIndices);
+  const TensorView& indices = setup.op.Input(ScatterInput::kIndices);
   Updates updates;
   TENON_RETURN_IF_ERROR(SortUpdates(indices, setup.op.Output(), &updates));
   LoadedOp* loaded = nullptr;
-  constexpr uint32_t kIndices = 1U << In::kIndices;
+  constexpr uint32_t kIndices = 1U << ScatterInput::kIndices;
   TENON_RETURN_IF_ERROR(LoadOp(setup, Choose(setup.op), &loaded, kIndices));
   TENON_RETURN_IF_ERROR(
       AddTable(loaded, updates.starts.data(), updates.starts.size() * sizeof(int32_t), shared));
@@ -80,8 +78,8 @@ Status ScatterLoad(const KernelSetup& setup, void** shared) {
 }
 
 Status ScatterRun(const KernelCall& call) {
-  const TensorView& x = call.op.Input(In::kX);
-  const TensorView& from = call.op.Input(In::kUpdates);
+  const TensorView& x = call.op.Input(ScatterInput::kX);
+  const TensorView& from = call.op.Input(ScatterInput::kUpdates);
   const TensorView& y = call.op.Output();
   if (y.Elements() == 0) return OkStatus();
   LoopNest<3> row;  // y, x, updates
@@ -94,8 +92,8 @@ Status ScatterRun(const KernelCall& call) {
   return ForEachLaunch(row, [&](const int64_t(&offsets)[3]) {
     launch.From(0)
         .Output(0, offsets[0])
-        .Input(In::kX, offsets[1])
-        .Input(In::kUpdates, offsets[2])
+        .Input(ScatterInput::kX, offsets[1])
+        .Input(ScatterInput::kUpdates, offsets[2])
         .Buffer(tables[0])
         .Buffer(tables[1])
         .Value(loops.dims);

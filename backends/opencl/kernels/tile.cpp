@@ -3,6 +3,7 @@
 #include <algorithm>
 
 namespace tenon::opencl {
+
 std::vector<float> PackForTiles(const MatrixView& matrix, int width) {
   const auto lanes = static_cast<size_t>(width);
   const int32_t blocks = (matrix.columns + width - 1) / width;

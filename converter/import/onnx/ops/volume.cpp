@@ -7,7 +7,9 @@
 namespace tenon::converter {
 namespace {
 
-enum : int { kDepth = 0, kHeight = 1, kWidth = 2 };
+struct Axis {
+  enum : int { kDepth = 0, kHeight = 1, kWidth = 2 };
+};
 
 Result<TensorId> Pooled(Lowering& node, OpKind kind, TensorId x, const Window& window,
                         PoolAttributes attributes) {
@@ -54,9 +56,9 @@ Result<TensorId> PoolImages(Lowering& node, OpKind kind, TensorId x,
   TENON_ASSIGN_OR_RETURN(x, node.Transpose(x, {0, 2, 1, 3, 4}));
   TENON_ASSIGN_OR_RETURN(x, node.Reshape(x, {shape[2], shape[1], shape[3], shape[4]}));
   TENON_ASSIGN_OR_RETURN(
-      x, Pooled(node, kind, x, WindowOf(spans[kHeight], spans[kWidth]), attributes));
-  if (spans[kDepth].kernel > 1 || spans[kDepth].stride > 1) {
-    TENON_ASSIGN_OR_RETURN(x, LargestOfDepth(node, x, spans[kDepth]));
+      x, Pooled(node, kind, x, WindowOf(spans[Axis::kHeight], spans[Axis::kWidth]), attributes));
+  if (spans[Axis::kDepth].kernel > 1 || spans[Axis::kDepth].stride > 1) {
+    TENON_ASSIGN_OR_RETURN(x, LargestOfDepth(node, x, spans[Axis::kDepth]));
   }
   const Shape image = node.ShapeOf(x);
   TENON_ASSIGN_OR_RETURN(x, node.Reshape(x, {1, image[0], image[1], image[2], image[3]}));
@@ -69,18 +71,18 @@ Result<TensorId> EmitVolumePool(Lowering& node, OpKind kind, TensorId x,
                                 const std::vector<WindowSpan>& spans,
                                 const PoolAttributes& attributes, int output) {
   const Shape shape = node.ShapeOf(x);
-  if (IsPooledAsImages(kind, shape, spans[kDepth], attributes.ceil_mode != 0)) {
+  if (IsPooledAsImages(kind, shape, spans[Axis::kDepth], attributes.ceil_mode != 0)) {
     return PoolImages(node, kind, x, spans, attributes, output);
   }
   TENON_ASSIGN_OR_RETURN(
       x, node.Reshape(x, {shape[0], int64_t{shape[1]} * shape[2], shape[3], shape[4]}));
   TENON_ASSIGN_OR_RETURN(
-      x, Pooled(node, kind, x, WindowOf(spans[kHeight], spans[kWidth]), attributes));
+      x, Pooled(node, kind, x, WindowOf(spans[Axis::kHeight], spans[Axis::kWidth]), attributes));
   const int64_t height = node.ShapeOf(x)[2];
   const int64_t width = node.ShapeOf(x)[3];
   TENON_ASSIGN_OR_RETURN(x, node.Reshape(x, {shape[0], shape[1], shape[2], height * width}));
   constexpr WindowSpan kOne = {1, 1, 1, 0, 0};
-  TENON_ASSIGN_OR_RETURN(x, Pooled(node, kind, x, WindowOf(spans[kDepth], kOne), attributes));
+  TENON_ASSIGN_OR_RETURN(x, Pooled(node, kind, x, WindowOf(spans[Axis::kDepth], kOne), attributes));
   return node.Reshape(x, {shape[0], shape[1], node.ShapeOf(x)[2], height, width}, output);
 }
 
@@ -96,14 +98,14 @@ Result<TensorId> EmitVolumeConv(Lowering& node, TensorId x, TensorId w, int outp
   }
   ConvAttributes attributes;
   attributes.group = node.Int32("group", 1);
-  SetWindow(WindowOf(spans[kHeight], spans[kWidth]), attributes);
+  SetWindow(WindowOf(spans[Axis::kHeight], spans[Axis::kWidth]), attributes);
   TENON_ASSIGN_OR_RETURN(x, node.Transpose(x, {0, 2, 1, 3, 4}));
   TENON_ASSIGN_OR_RETURN(const std::vector<TensorId> taps, volumes::DepthTaps(node, w));
   TensorId bias = kNone;
   if (node.HasInput(2)) {
     TENON_ASSIGN_OR_RETURN(bias, node.Input(2));
   }
-  const WindowSpan& depth = spans[kDepth];
+  const WindowSpan& depth = spans[Axis::kDepth];
   TENON_ASSIGN_OR_RETURN(
       const TensorId y,
       volumes::ConvolveVolume(node, x, taps, bias,

@@ -14,10 +14,14 @@ namespace {
 using phases::Extent;
 
 /// Inputs of TRANSPOSE_CONV and CONV_3D_TRANSPOSE.
-enum : int { kOutputShape, kWeights, kX, kBias };
+struct TransposedInput {
+  enum : int { kOutputShape, kWeights, kX, kBias };
+};
 
 /// Inputs of Convolution2DTransposeBias.
-enum : int { kBiasedX, kBiasedWeights, kBiasedBias };
+struct BiasedInput {
+  enum : int { kX, kWeights, kBias };
+};
 
 /// With SAME, `before` is what SAME cuts off in front of the convolution that this one transposes.
 Result<Extent> ExtentOf(int64_t input, int64_t taps, int64_t stride, int64_t output,
@@ -128,7 +132,8 @@ Result<PhasesNode> ReadPhases(Node& node, const TransposedWindow& window,
 Result<TransposedWindow> ReadWindow(const Node& node) {
   const auto* options = node.stored().builtin_options_as_TransposeConvOptions();
   if (options == nullptr) return InputError("its options are missing");
-  TransposedWindow window = {kX, kWeights, kBias, options->stride_h(), options->stride_w()};
+  TransposedWindow window = {TransposedInput::kX, TransposedInput::kWeights, TransposedInput::kBias,
+                             options->stride_h(), options->stride_w()};
   window.padding = options->padding();
   window.activation = options->fused_activation_function();
   return window;
@@ -144,13 +149,15 @@ Result<TransposedWindow> ReadBiasedWindow(const Node& node) {
   }
   std::memcpy(words, bytes->data(), sizeof words);
   if (words[0] != 1 && words[0] != 2) return InputError("padding {} is not known", words[0]);
-  TransposedWindow window = {kBiasedX, kBiasedWeights, kBiasedBias, words[2], words[1]};
+  TransposedWindow window = {BiasedInput::kX, BiasedInput::kWeights, BiasedInput::kBias, words[2],
+                             words[1]};
   window.padding = words[0] == 1 ? format::Padding::SAME : format::Padding::VALID;
   return window;
 }
 
 Result<PhasesNode> ReadTransposeConv(Node& node, const TransposedWindow& window) {
-  TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> output, node.Ints(kOutputShape));
+  TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> output,
+                         node.Ints(TransposedInput::kOutputShape));
   if (output.empty()) return InputError("its output shape is empty");
   return ReadPhases(node, window, output);
 }
@@ -173,17 +180,18 @@ Status EmitPhases(Node& node, const PhasesNode& read, format::ActivationFunction
 
 /// True of i8 weights around 0 in the file, with a scale each output or one for all.
 Result<bool> HasSymmetricWeights(Node& node) {
-  TENON_ASSIGN_OR_RETURN(const Quantization w, node.InputQuantization(kWeights));
-  TENON_ASSIGN_OR_RETURN(const DType dtype, node.InputDType(kWeights));
-  if (dtype != DType::kI8 || w.IsNone() || !node.IsConstant(kWeights)) return false;
+  TENON_ASSIGN_OR_RETURN(const Quantization w, node.InputQuantization(TransposedInput::kWeights));
+  TENON_ASSIGN_OR_RETURN(const DType dtype, node.InputDType(TransposedInput::kWeights));
+  if (dtype != DType::kI8 || w.IsNone() || !node.IsConstant(TransposedInput::kWeights))
+    return false;
   return std::all_of(w.zero_points.begin(), w.zero_points.end(),
                      [](int32_t value) { return value == 0; });
 }
 
 /// Factors from sums to outputs, one for all or one for each phase of each output.
 Result<std::vector<double>> PhaseFactors(Node& node, int64_t outputs, int64_t phase_count) {
-  TENON_ASSIGN_OR_RETURN(const Quantization x, node.InputQuantization(kX));
-  TENON_ASSIGN_OR_RETURN(const Quantization w, node.InputQuantization(kWeights));
+  TENON_ASSIGN_OR_RETURN(const Quantization x, node.InputQuantization(TransposedInput::kX));
+  TENON_ASSIGN_OR_RETURN(const Quantization w, node.InputQuantization(TransposedInput::kWeights));
   TENON_ASSIGN_OR_RETURN(const Quantization y, node.OutputQuantization(0));
   if (!w.IsPerTensor() && static_cast<int64_t>(w.scales.size()) != outputs) {
     return InputError("its weights' scales are not one for each output channel");
@@ -214,9 +222,10 @@ Status LowerBiasedTransposeConv(Node& node) {
 Status LowerVolumeTransposeConv(Node& node) {
   const auto* options = node.stored().builtin_options_as_Conv3DOptions();
   if (options == nullptr) return InputError("its options are missing");
-  TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> y_dims, node.Ints(kOutputShape));
-  TENON_ASSIGN_OR_RETURN(const TensorId given, node.Input(kWeights));
-  TENON_ASSIGN_OR_RETURN(const TensorId image, node.Input(kX));
+  TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> y_dims,
+                         node.Ints(TransposedInput::kOutputShape));
+  TENON_ASSIGN_OR_RETURN(const TensorId given, node.Input(TransposedInput::kWeights));
+  TENON_ASSIGN_OR_RETURN(const TensorId image, node.Input(TransposedInput::kX));
   const Shape x_shape = node.ShapeOf(image);
   const Shape w_shape = node.ShapeOf(given);
   if (x_shape.rank != 5 || w_shape.rank != 5 || x_shape[4] != w_shape[4]) {
@@ -237,8 +246,8 @@ Status LowerVolumeTransposeConv(Node& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId x, node.Transpose(image, {0, 1, 4, 2, 3}));
   TENON_ASSIGN_OR_RETURN(const TensorId w, node.Transpose(given, {4, 3, 0, 1, 2}));
   TensorId bias = kNone;
-  if (node.HasInput(kBias)) {
-    TENON_ASSIGN_OR_RETURN(bias, node.Input(kBias));
+  if (node.HasInput(TransposedInput::kBias)) {
+    TENON_ASSIGN_OR_RETURN(bias, node.Input(TransposedInput::kBias));
   }
   TENON_ASSIGN_OR_RETURN(TensorId y,
                          volumes::ConvolveTransposedVolume(node, x, w, bias, /*group=*/1, e));
@@ -249,7 +258,7 @@ Status LowerVolumeTransposeConv(Node& node) {
 
 // Weights with zero points, and those of u8, are made real.
 Status LowerQuantizedTransposeConv(Node& node) {
-  TENON_ASSIGN_OR_RETURN(const bool scaled, HasPerTensorScales(node, {kX}));
+  TENON_ASSIGN_OR_RETURN(const bool scaled, HasPerTensorScales(node, {TransposedInput::kX}));
   TENON_ASSIGN_OR_RETURN(const bool symmetric, HasSymmetricWeights(node));
   if (!scaled || !symmetric) {
     node.ComputeInFloats();
@@ -266,7 +275,7 @@ Status LowerQuantizedTransposeConv(Node& node) {
   TENON_ASSIGN_OR_RETURN(const std::vector<TensorId> scales, Factors(node, factors));
   std::vector<TensorId> inputs = {read.x, read.w, read.bias};
   inputs.insert(inputs.end(), scales.begin(), scales.end());
-  TENON_ASSIGN_OR_RETURN(const Quantization x, node.InputQuantization(kX));
+  TENON_ASSIGN_OR_RETURN(const Quantization x, node.InputQuantization(TransposedInput::kX));
   if (x.zero_point() != 0) {
     Shape one;
     one.rank = 1;

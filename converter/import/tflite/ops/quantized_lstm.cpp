@@ -16,17 +16,19 @@ namespace {
 constexpr int kInputGate = 0, kForgetGate = 1, kCellGate = 2, kOutputGate = 3, kGates = 4;
 
 // Inputs by their numbers, the first of those that there are several of.
-enum : int {
-  kX = 0,
-  kWeights = 1,
-  kRecurrent = 5,
-  kPeepholes = 9,
-  kBiases = 12,
-  kProjection = 16,
-  kProjectionBias = 17,
-  kOutputState = 18,
-  kCellState = 19,
-  kNormalisation = 20,
+struct LstmInput {
+  enum : int {
+    kX = 0,
+    kWeights = 1,
+    kRecurrent = 5,
+    kPeepholes = 9,
+    kBiases = 12,
+    kProjection = 16,
+    kProjectionBias = 17,
+    kOutputState = 18,
+    kCellState = 19,
+    kNormalisation = 20,
+  };
 };
 
 constexpr int kHiddenIntermediate = 4;
@@ -75,7 +77,7 @@ QuantizedOutput Bytes(int32_t zero_point) {
 /// The cell's scale is a power of two, and clips are in its steps, or those of the output.
 Status ReadBounds(Node& node, const format::UnidirectionalSequenceLSTMOptions& options,
                   QuantizedLstmLayer& layer) {
-  TENON_ASSIGN_OR_RETURN(const float cell, ScaleOfInput(node, kCellState));
+  TENON_ASSIGN_OR_RETURN(const float cell, ScaleOfInput(node, LstmInput::kCellState));
   int exponent = 0;
   const bool is_power = std::frexp(cell, &exponent) == 0.5F;
   layer.cell_exponent = exponent - 1;
@@ -99,15 +101,15 @@ Status ReadHidden(Node& node, QuantizedLstmLayer& layer) {
   layer.hidden_scale = hidden.scale();
   layer.hidden = Bytes(hidden.zero_point());
   // TFLite takes the zero point away in front of a projection, which shows where bytes saturate.
-  const bool projects = node.HasInput(kProjection) && hidden.zero_point() > INT8_MIN;
+  const bool projects = node.HasInput(LstmInput::kProjection) && hidden.zero_point() > INT8_MIN;
   if (projects) layer.hidden.zero_point = -hidden.zero_point();
   return {};
 }
 
 Status ReadFactors(Node& node, QuantizedLstmLayer& layer) {
   for (int gate = FirstGate(layer); gate < kGates; ++gate) {
-    TENON_ASSIGN_OR_RETURN(const float weights, ScaleOfInput(node, kWeights + gate));
-    TENON_ASSIGN_OR_RETURN(const float recurrent, ScaleOfInput(node, kRecurrent + gate));
+    TENON_ASSIGN_OR_RETURN(const float weights, ScaleOfInput(node, LstmInput::kWeights + gate));
+    TENON_ASSIGN_OR_RETURN(const float recurrent, ScaleOfInput(node, LstmInput::kRecurrent + gate));
     TENON_ASSIGN_OR_RETURN(layer.given_factor[gate],
                            FactorOf(weights * layer.x.scale() / kGateScale));
     TENON_ASSIGN_OR_RETURN(layer.recalled_factor[gate],
@@ -119,22 +121,22 @@ Status ReadFactors(Node& node, QuantizedLstmLayer& layer) {
 Result<QuantizedLstmLayer> ReadLayer(Node& node,
                                      const format::UnidirectionalSequenceLSTMOptions& options) {
   QuantizedLstmLayer layer;
-  layer.coupled = !node.HasInput(kWeights);
+  layer.coupled = !node.HasInput(LstmInput::kWeights);
   layer.time_major = options.time_major();
-  TENON_ASSIGN_OR_RETURN(layer.x, node.InputQuantization(kX));
-  TENON_ASSIGN_OR_RETURN(layer.output, node.InputQuantization(kOutputState));
+  TENON_ASSIGN_OR_RETURN(layer.x, node.InputQuantization(LstmInput::kX));
+  TENON_ASSIGN_OR_RETURN(layer.output, node.InputQuantization(LstmInput::kOutputState));
   if (!layer.x.IsPerTensor() || !layer.output.IsPerTensor()) {
     return InputError("its input or its output has no one scale");
   }
-  TENON_ASSIGN_OR_RETURN(const TensorId recurrent, node.Input(kRecurrent + kForgetGate));
+  TENON_ASSIGN_OR_RETURN(const TensorId recurrent, node.Input(LstmInput::kRecurrent + kForgetGate));
   if (node.ShapeOf(recurrent).rank != 2) return InputError("its weights are no matrices");
   layer.units = node.ShapeOf(recurrent)[0];
   TENON_RETURN_IF_ERROR(ReadBounds(node, options, layer));
   TENON_RETURN_IF_ERROR(ReadHidden(node, layer));
   TENON_RETURN_IF_ERROR(ReadFactors(node, layer));
-  TENON_ASSIGN_OR_RETURN(layer.weights, JoinGates(node, layer, kWeights));
-  TENON_ASSIGN_OR_RETURN(layer.recurrent, JoinGates(node, layer, kRecurrent));
-  TENON_ASSIGN_OR_RETURN(layer.bias, JoinGates(node, layer, kBiases));
+  TENON_ASSIGN_OR_RETURN(layer.weights, JoinGates(node, layer, LstmInput::kWeights));
+  TENON_ASSIGN_OR_RETURN(layer.recurrent, JoinGates(node, layer, LstmInput::kRecurrent));
+  TENON_ASSIGN_OR_RETURN(layer.bias, JoinGates(node, layer, LstmInput::kBiases));
   return layer;
 }
 
@@ -170,7 +172,7 @@ Result<TensorId> GateSum(Node& node, const QuantizedLstmLayer& layer, const Step
   TENON_ASSIGN_OR_RETURN(const TensorId sum, ScaledPlus(node, recalled, layer.recalled_factor[gate],
                                                         step.given[gate], Words()));
   if (gate == kCellGate) return sum;
-  const int peephole = kPeepholes + std::min<int>(gate, kCellGate);
+  const int peephole = LstmInput::kPeepholes + std::min<int>(gate, kCellGate);
   return WithPeephole(node, sum, peephole, step.cell, layer.cell_exponent);
 }
 
@@ -204,12 +206,12 @@ Result<TensorId> NextCell(Node& node, const QuantizedLstmLayer& layer, const Ste
 }
 
 Result<TensorId> Projected(Node& node, const QuantizedLstmLayer& layer, TensorId hidden) {
-  if (!node.HasInput(kProjection)) return hidden;
-  TENON_ASSIGN_OR_RETURN(const TensorId weights, node.Input(kProjection));
-  TENON_ASSIGN_OR_RETURN(const float scale, ScaleOfInput(node, kProjection));
+  if (!node.HasInput(LstmInput::kProjection)) return hidden;
+  TENON_ASSIGN_OR_RETURN(const TensorId weights, node.Input(LstmInput::kProjection));
+  TENON_ASSIGN_OR_RETURN(const float scale, ScaleOfInput(node, LstmInput::kProjection));
   TensorId bias = kNone;
-  if (node.HasInput(kProjectionBias)) {
-    TENON_ASSIGN_OR_RETURN(bias, node.Input(kProjectionBias));
+  if (node.HasInput(LstmInput::kProjectionBias)) {
+    TENON_ASSIGN_OR_RETURN(bias, node.Input(LstmInput::kProjectionBias));
   }
   TENON_ASSIGN_OR_RETURN(const QuantizedScale factor,
                          FactorOf(scale * layer.hidden_scale / layer.output.scale()));
@@ -245,8 +247,8 @@ Result<std::vector<TensorId>> GivenToGates(Node& node, const QuantizedLstmLayer&
 
 Result<TensorId> AllSteps(Node& node, const QuantizedLstmLayer& layer, const Sequence& x) {
   TENON_ASSIGN_OR_RETURN(const std::vector<TensorId> given, GivenToGates(node, layer, x));
-  TENON_ASSIGN_OR_RETURN(TensorId output, node.Kept(kOutputState));
-  TENON_ASSIGN_OR_RETURN(TensorId cell, node.Kept(kCellState));
+  TENON_ASSIGN_OR_RETURN(TensorId output, node.Kept(LstmInput::kOutputState));
+  TENON_ASSIGN_OR_RETURN(TensorId cell, node.Kept(LstmInput::kCellState));
   std::vector<TensorId> steps;
   for (int64_t i = 0; i < x.steps; ++i) {
     TensorId now[kGates] = {kNone, kNone, kNone, kNone};
@@ -262,8 +264,8 @@ Result<TensorId> AllSteps(Node& node, const QuantizedLstmLayer& layer, const Seq
     TENON_ASSIGN_OR_RETURN(output, NextOutput(node, layer, step));
     steps.push_back(output);
   }
-  TENON_RETURN_IF_ERROR(node.Keep(kOutputState, output));
-  TENON_RETURN_IF_ERROR(node.Keep(kCellState, cell));
+  TENON_RETURN_IF_ERROR(node.Keep(LstmInput::kOutputState, output));
+  TENON_RETURN_IF_ERROR(node.Keep(LstmInput::kCellState, cell));
   return JoinSteps(node, steps, layer.time_major);
 }
 
@@ -272,17 +274,18 @@ Result<TensorId> AllSteps(Node& node, const QuantizedLstmLayer& layer, const Seq
 Status LowerQuantizedSequenceLstm(Node& node) {
   const auto* options = node.stored().builtin_options_as_UnidirectionalSequenceLSTMOptions();
   if (options == nullptr) return InputError("its options are missing");
-  if (node.InputCount() < kNormalisation) return InputError("it has {} inputs", node.InputCount());
-  TENON_ASSIGN_OR_RETURN(const DType cell, node.InputDType(kCellState));
+  if (node.InputCount() < LstmInput::kNormalisation)
+    return InputError("it has {} inputs", node.InputCount());
+  TENON_ASSIGN_OR_RETURN(const DType cell, node.InputDType(LstmInput::kCellState));
   if (cell != DType::kI16) {  // only its weights are integers
     node.ComputeInFloats();
     return LowerSequenceLstm(node);
   }
-  for (int i = kNormalisation; i < node.InputCount(); ++i) {
+  for (int i = LstmInput::kNormalisation; i < node.InputCount(); ++i) {
     if (node.HasInput(i)) return InputError("normalisation of its gates is not supported");
   }
   TENON_ASSIGN_OR_RETURN(const QuantizedLstmLayer layer, ReadLayer(node, *options));
-  TENON_ASSIGN_OR_RETURN(const Sequence x, ReadSequence(node, kX, layer.time_major));
+  TENON_ASSIGN_OR_RETURN(const Sequence x, ReadSequence(node, LstmInput::kX, layer.time_major));
   TENON_ASSIGN_OR_RETURN(const TensorId y, AllSteps(node, layer, x));
   return node.SetOutput(0, y);
 }

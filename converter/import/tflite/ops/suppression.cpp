@@ -11,12 +11,15 @@
 namespace tenon::converter::tflite {
 namespace {
 
-enum : int { kBoxes = 0, kScores = 1, kMost = 2, kOverlap = 3, kLeast = 4, kSigma = 5 };
+struct SuppressionInput {
+  enum : int { kBoxes = 0, kScores = 1, kMost = 2, kOverlap = 3, kLeast = 4, kSigma = 5 };
+};
 
 /// A scalar input that must be known now.
 Result<double> Known(Node& node, int index) {
   TENON_ASSIGN_OR_RETURN(const std::vector<double> values, node.Doubles(index));
-  const bool all = index == kLeast && values.size() == 1 && std::isinf(values[0]) && values[0] < 0;
+  const bool all = index == SuppressionInput::kLeast && values.size() == 1 &&
+                   std::isinf(values[0]) && values[0] < 0;
   if (all) return double{std::numeric_limits<float>::lowest()};  // TensorFlow's default: any score
   if (values.size() != 1 || !std::isfinite(values[0])) {
     return InputError("input {} is not one finite number", index);
@@ -25,15 +28,15 @@ Result<double> Known(Node& node, int index) {
 }
 
 Result<NonMaxSuppressionAttributes> ReadAttributes(Node& node) {
-  TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> most, node.Ints(kMost));
+  TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> most, node.Ints(SuppressionInput::kMost));
   constexpr int64_t kMostRows = 1 << 20;
   if (most.size() != 1 || most[0] < 1 || most[0] > kMostRows) {
     return InputError("how many boxes are taken must be 1 to {}", kMostRows);
   }
-  TENON_ASSIGN_OR_RETURN(const double overlap, Known(node, kOverlap));
-  TENON_ASSIGN_OR_RETURN(const double least, Known(node, kLeast));
-  if (node.HasInput(kSigma)) {
-    TENON_ASSIGN_OR_RETURN(const double sigma, Known(node, kSigma));
+  TENON_ASSIGN_OR_RETURN(const double overlap, Known(node, SuppressionInput::kOverlap));
+  TENON_ASSIGN_OR_RETURN(const double least, Known(node, SuppressionInput::kLeast));
+  if (node.HasInput(SuppressionInput::kSigma)) {
+    TENON_ASSIGN_OR_RETURN(const double sigma, Known(node, SuppressionInput::kSigma));
     if (sigma != 0.0) return InputError("scores that overlaps lower (sigma) are not supported");
   }
   NonMaxSuppressionAttributes attributes;
@@ -74,8 +77,8 @@ Result<TensorId> TakenBoxes(Node& node, TensorId boxes, TensorId scores) {
 }  // namespace
 
 Status LowerNonMaxSuppression(Node& node) {
-  TENON_ASSIGN_OR_RETURN(const TensorId boxes, node.Input(kBoxes));
-  TENON_ASSIGN_OR_RETURN(const TensorId scores, node.Input(kScores));
+  TENON_ASSIGN_OR_RETURN(const TensorId boxes, node.Input(SuppressionInput::kBoxes));
+  TENON_ASSIGN_OR_RETURN(const TensorId scores, node.Input(SuppressionInput::kScores));
   const Shape shape = node.ShapeOf(boxes);
   const Shape of_scores = node.ShapeOf(scores);
   const bool has_scores = node.op() == format::BuiltinOperator::NON_MAX_SUPPRESSION_V5;

@@ -5,6 +5,8 @@ set(ENV{TENON_CACHE_DIR} off)
 set(ENV{TENON_OPENCL_VECTOR} "${VECTOR}")
 set(ENV{TENON_OPENCL_OPTIONS} "${OPTIONS}")
 set(log "${LOG}")
+cmake_path(GET log PARENT_PATH folder)
+file(MAKE_DIRECTORY "${folder}")
 file(REMOVE "${log}")
 execute_process(
   COMMAND "${OCLGRIND}" --data-races --uninitialized --log "${log}" "${PROGRAM}"

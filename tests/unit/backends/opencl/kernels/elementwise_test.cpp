@@ -138,16 +138,24 @@ TEST_CASE("OpenCL binary: operands broadcast, constant or not, in any layout") {
   }
 }
 
-TEST_CASE("OpenCL binary: an activation is applied to the result") {
+/// Adds a row to three, and applies `function` to the sums.
+void CheckActivation(UnaryFunction function) {
   Generator random(7);
-  ForEachFunction([&](UnaryFunction function) {
-    const bool is_positive = function == UnaryFunction::kLog || function == UnaryFunction::kSqrt;
-    PairedOp op("opencl.binary.rows");
-    op.AddInput(Random({3, 50}, Layout::kRowMajor, random, is_positive ? 0.1F : -2.0F, 2.0F));
-    op.AddInput(Random({50}, Layout::kRowMajor, random, is_positive ? 0.1F : -2.0F, 2.0F));
-    op.AddOutput({3, 50}, Layout::kRowMajor);
-    CHECK(op.Excess(Binary(BinaryFunction::kAdd, function)) <= 1.0);
-  });
+  const bool is_positive = function == UnaryFunction::kLog || function == UnaryFunction::kSqrt;
+  PairedOp op("opencl.binary.rows");
+  op.AddInput(Random({3, 50}, Layout::kRowMajor, random, is_positive ? 0.1F : -2.0F, 2.0F));
+  op.AddInput(Random({50}, Layout::kRowMajor, random, is_positive ? 0.1F : -2.0F, 2.0F));
+  op.AddOutput({3, 50}, Layout::kRowMajor);
+  CHECK(op.Excess(Binary(BinaryFunction::kAdd, function)) <= 1.0);
+}
+
+TEST_CASE("OpenCL binary: an activation is applied to the result") {
+  CheckActivation(UnaryFunction::kRelu);
+  CheckActivation(UnaryFunction::kGelu);
+}
+
+TEST_CASE("OpenCL binary: every activation is applied to the result") {
+  ForEachFunction(CheckActivation);
 }
 
 TEST_CASE("OpenCL binary: powers of a constant exponent") {

@@ -188,6 +188,18 @@ void CheckFirst(const KernelEntry& kernel, int i, Generator& random) {
   pair.CheckEqual(attributes);
 }
 
+/// Checks `count` random convolutions, and as many that write over their input.
+void CheckWinograds(int count, unsigned seed) {
+  for (const bool over_input : {false, true}) {
+    CAPTURE(over_input);
+    const KernelEntry* kernel = DspKernel(over_input ? "cpu.quantized_conv.dsp_winograd_in_place"
+                                                     : "cpu.quantized_conv.dsp_winograd");
+    if (kernel == nullptr) return;
+    Generator random(seed);
+    for (int i = 0; i < count; ++i) CheckWinograd(*kernel, over_input, i, random);
+  }
+}
+
 }  // namespace
 
 TEST_CASE("DSP conv: windows of few channels over few pixels, where they lie") {
@@ -209,14 +221,11 @@ TEST_CASE("DSP conv: 1x1 of few pixels and four outputs at a time, in any worksp
 }
 
 TEST_CASE("DSP conv: three rows of taps by Winograd's products, in any workspace") {
-  for (const bool over_input : {false, true}) {
-    CAPTURE(over_input);
-    const KernelEntry* kernel = DspKernel(over_input ? "cpu.quantized_conv.dsp_winograd_in_place"
-                                                     : "cpu.quantized_conv.dsp_winograd");
-    if (kernel == nullptr) return;
-    Generator random(12);
-    for (int i = 0; i < 200; ++i) CheckWinograd(*kernel, over_input, i, random);
-  }
+  CheckWinograds(/*count=*/30, /*seed=*/12);
+}
+
+TEST_CASE("DSP conv: three rows of taps by Winograd's products, hundreds of them") {
+  CheckWinograds(/*count=*/200, /*seed=*/14);
 }
 
 TEST_CASE("DSP conv: inputs and weights of u8, and weights with zero points, in any workspace") {
