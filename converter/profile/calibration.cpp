@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
+#include <string_view>
 
 namespace tenon::converter {
 namespace {
@@ -36,6 +38,48 @@ double Dot(const std::vector<double>& a, const std::vector<double>& b) {
   return sum;
 }
 
+/// A term of bytes that come from some level of memory, or of waiting for them.
+struct TrafficSource {
+  std::string_view what;  ///< before the level's name, as in "weight_"
+  std::string_view unit;  ///< behind it: "bytes", "stalls"
+  size_t level = 0;       ///< 0: the nearest
+};
+
+std::optional<TrafficSource> TrafficSourceOf(std::string_view term) {
+  constexpr std::string_view kLevels[] = {"l2_", "l3_", "far_", "memory_"};
+  if (!IsTraffic(term)) return std::nullopt;
+  for (size_t level = 0; level < std::size(kLevels); ++level) {
+    const size_t at = term.find(kLevels[level]);
+    if (at == std::string_view::npos || (at > 0 && term[at - 1] != '_')) continue;
+    return TrafficSource{term.substr(0, at), term.substr(at + kLevels[level].size()), level};
+  }
+  return std::nullopt;
+}
+
+/// The most that a unit of each term may take by a fit so far: bytes that come from farther away
+/// are among those from nearer, and add no more than kMostRatio times what those take. Few such
+/// bytes in ops that were measured while others used the machine would explain all their time.
+std::vector<double> MostPerUnit(const std::vector<std::string>& names,
+                                const std::vector<double>& fit) {
+  constexpr double kMostRatio = 10;
+  constexpr double kSlowMemory = 5e-7;  // ms for a byte at 2 GB/s, which is always allowed
+  std::vector<double> most(names.size(), std::numeric_limits<double>::infinity());
+  for (size_t c = 0; c < names.size(); ++c) {
+    const std::optional<TrafficSource> source = TrafficSourceOf(names[c]);
+    if (!source.has_value() || source->level == 0) continue;
+    double nearer = 0;
+    for (size_t other = 0; other < names.size(); ++other) {
+      const std::optional<TrafficSource> near = TrafficSourceOf(names[other]);
+      if (near.has_value() && near->what == source->what && near->unit == source->unit &&
+          near->level < source->level) {
+        nearer += fit[other];
+      }
+    }
+    most[c] = std::max(kSlowMemory, kMostRatio * nearer);
+  }
+  return most;
+}
+
 FittedModel Fit(ModelSamples samples) {
   const size_t columns = samples.names.size();
   for (std::vector<double>& row : samples.rows) row.resize(columns, 0.0);
@@ -44,9 +88,9 @@ FittedModel Fit(ModelSamples samples) {
   constexpr int kRounds = 8;
   constexpr double kOutlier = 0.15;
   std::vector<double> weights = samples.weights;
-  std::vector<double> fit;
+  std::vector<double> fit(columns, 0.0);
   for (int round = 0; round < kRounds; ++round) {
-    fit = NonNegativeFit(samples.rows, weights, columns);
+    fit = BoundedFit(samples.rows, weights, MostPerUnit(samples.names, fit));
     for (size_t i = 0; i < samples.rows.size(); ++i) {
       const double residual = std::abs(Dot(samples.rows[i], fit) - 1);
       weights[i] = samples.weights[i] * (residual <= kOutlier ? 1.0 : kOutlier / residual);
@@ -68,8 +112,10 @@ FittedModel Fit(ModelSamples samples) {
 
 }  // namespace
 
-std::vector<double> NonNegativeFit(const std::vector<std::vector<double>>& rows,
-                                   const std::vector<double>& weights, size_t columns) {
+std::vector<double> BoundedFit(const std::vector<std::vector<double>>& rows,
+                               const std::vector<double>& weights,
+                               const std::vector<double>& most) {
+  const size_t columns = most.size();
   // Columns are scaled to unit length: their units differ by many orders of magnitude.
   std::vector<double> scale(columns, 0.0);
   for (size_t i = 0; i < rows.size(); ++i) {
@@ -96,7 +142,8 @@ std::vector<double> NonNegativeFit(const std::vector<std::vector<double>>& rows,
       if (scale[a] == 0) continue;
       double gradient = target[a] - kRidge * fit[a];
       for (size_t b = 0; b < columns; ++b) gradient -= gram[a][b] * fit[b];
-      const double next = std::max(0.0, fit[a] + gradient / (gram[a][a] + kRidge));
+      const double next =
+          std::clamp(fit[a] + gradient / (gram[a][a] + kRidge), 0.0, most[a] / scale[a]);
       moved = std::max(moved, std::abs(next - fit[a]));
       fit[a] = next;
     }

@@ -1,4 +1,4 @@
-// Fits the time of each kernel's units of work to measured runs: non-negative least squares on
+// Fits the time of each kernel's units of work to measured runs: bounded least squares on
 // relative errors, robust against outliers. Deterministic.
 #pragma once
 
@@ -67,11 +67,11 @@ struct Calibration {
 /// does not contain.
 void AddNeighbours(const std::vector<CalibrationSample>& samples, Calibration& calibration);
 
-/// Returns x >= 0 that makes the sum of (rows[i] x - 1)^2 weights[i] small. It uses coordinate
-/// descent until no coordinate alone improves the sum by more than a part in 10^9 (or for 20,000
-/// rounds). All `rows` have `columns` entries. Exposed for tests.
-[[nodiscard]] std::vector<double> NonNegativeFit(const std::vector<std::vector<double>>& rows,
-                                                 const std::vector<double>& weights,
-                                                 size_t columns);
+/// Returns x with 0 <= x[c] <= most[c] that makes the sum of (rows[i] x - 1)^2 weights[i] small. It
+/// uses coordinate descent until no coordinate alone improves the sum by more than a part in 10^9
+/// (or for 20,000 rounds). All `rows` have as many entries as `most`. Exposed for tests.
+[[nodiscard]] std::vector<double> BoundedFit(const std::vector<std::vector<double>>& rows,
+                                             const std::vector<double>& weights,
+                                             const std::vector<double>& most);
 
 }  // namespace tenon::converter

@@ -5,21 +5,16 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "converter/json_text.hpp"
 #include "sdk/tools/backend_files.hpp"
 #include "sdk/tools/files.hpp"
+#include "sdk/tools/json.hpp"
 #include "sdk/tools/plan_runner.hpp"
 #include "sdk/tools/tool.hpp"
 #include "sdk/tools/trace_recorder.hpp"
 
 namespace tenon::tool {
-namespace {
-
-using Json = nlohmann::ordered_json;
-
-}  // namespace
 
 std::string HeapSpace(const Plan& plan) {
   return plan.ArenaCount() > 0 ? plan.Arena(0).space : "ram";

@@ -4,21 +4,19 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "converter/json_text.hpp"
 #include "sdk/tools/backend_files.hpp"
 #include "sdk/tools/diff_compare.hpp"
 #include "sdk/tools/files.hpp"
+#include "sdk/tools/json.hpp"
 #include "sdk/tools/temporary_folder.hpp"
 #include "sdk/tools/tool.hpp"
 #include "tenon/inspect.hpp"
 
 namespace tenon::tool {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct DiffOptions {
   std::string a;

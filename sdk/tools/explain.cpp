@@ -2,18 +2,16 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "converter/did_you_mean.hpp"
 #include "sdk/tools/files.hpp"
+#include "sdk/tools/json.hpp"
 #include "sdk/tools/op_reasons.hpp"
 #include "sdk/tools/plan_json.hpp"
 #include "sdk/tools/tool.hpp"
 
 namespace tenon::tool {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// The op of that name, or of that number; Failure with the nearest name otherwise.
 size_t FindOp(const Json& plan, const std::string& wanted) {

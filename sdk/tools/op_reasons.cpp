@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
+#include "sdk/tools/json.hpp"
 #include "sdk/tools/plan_json.hpp"
 
 namespace tenon::tool {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Lines = std::vector<std::string>;
 
 std::string Text(const Json& json) { return json.get<std::string>(); }

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "sdk/tools/json.hpp"
 #include "sdk/tools/plan_json.hpp"
 
 namespace tenon::tool {
-
-using Json = nlohmann::ordered_json;
 
 std::vector<std::optional<double>> PredictedOps(const Json& plan) {
   std::vector<std::optional<double>> times(plan["ops"].size());

@@ -5,10 +5,10 @@
 #include <iostream>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "converter/json_text.hpp"
 #include "sdk/tools/files.hpp"
+#include "sdk/tools/json.hpp"
 #include "sdk/tools/op_reasons.hpp"
 #include "sdk/tools/plan_json.hpp"
 #include "sdk/tools/predicted_times.hpp"
@@ -18,8 +18,6 @@
 
 namespace tenon::tool {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct ReportOptions {
   std::string plan;

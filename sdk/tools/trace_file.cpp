@@ -1,13 +1,11 @@
 #include "sdk/tools/trace_file.hpp"
 
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "converter/json_text.hpp"
+#include "sdk/tools/json.hpp"
 
 namespace tenon::tool {
-
-using Json = nlohmann::ordered_json;
 
 std::string TrackName(const std::string& worker, const std::string& backend) {
   return worker.empty() ? backend : worker;
