@@ -38,44 +38,45 @@ double Dot(const std::vector<double>& a, const std::vector<double>& b) {
   return sum;
 }
 
-/// A term of bytes that come from some level of memory, or of waiting for them.
-struct TrafficSource {
-  std::string_view what;  ///< before the level's name, as in "weight_"
-  std::string_view unit;  ///< behind it: "bytes", "stalls"
-  size_t level = 0;       ///< 0: the nearest
+/// Where the bytes that a term counts come from.
+struct ByteSource {
+  std::string bytes;  ///< the term's name without the level's: "weight_bytes"
+  size_t level = 0;   ///< the higher the farther; 0: all of them
 };
 
-std::optional<TrafficSource> TrafficSourceOf(std::string_view term) {
+std::optional<ByteSource> ByteSourceOf(const std::string& term) {
   constexpr std::string_view kLevels[] = {"l2_", "l3_", "far_", "memory_"};
-  if (!IsTraffic(term)) return std::nullopt;
-  for (size_t level = 0; level < std::size(kLevels); ++level) {
-    const size_t at = term.find(kLevels[level]);
-    if (at == std::string_view::npos || (at > 0 && term[at - 1] != '_')) continue;
-    return TrafficSource{term.substr(0, at), term.substr(at + kLevels[level].size()), level};
+  if (!term.ends_with("bytes")) return std::nullopt;
+  for (size_t i = 0; i < std::size(kLevels); ++i) {
+    const size_t at = term.find(kLevels[i]);
+    if (at == std::string::npos || (at > 0 && term[at - 1] != '_')) continue;
+    return ByteSource{term.substr(0, at) + term.substr(at + kLevels[i].size()), i + 1};
   }
-  return std::nullopt;
+  return ByteSource{term, 0};
 }
 
-/// The most that a unit of each term may take by a fit so far: bytes that come from farther away
-/// are among those from nearer, and add no more than kMostRatio times what those take. Few such
-/// bytes in ops that were measured while others used the machine would explain all their time.
+/// The most that a unit of each term may take, by a fit so far. Bytes that come from farther away
+/// are among those from nearer, and may add kMostRatio times what those take: else few such bytes
+/// in ops that were measured while others used the machine would explain all their time. Stalls and
+/// what is no traffic have no bound.
 std::vector<double> MostPerUnit(const std::vector<std::string>& names,
                                 const std::vector<double>& fit) {
   constexpr double kMostRatio = 10;
   constexpr double kSlowMemory = 5e-7;  // ms for a byte at 2 GB/s, which is always allowed
   std::vector<double> most(names.size(), std::numeric_limits<double>::infinity());
   for (size_t c = 0; c < names.size(); ++c) {
-    const std::optional<TrafficSource> source = TrafficSourceOf(names[c]);
-    if (!source.has_value() || source->level == 0) continue;
+    const std::optional<ByteSource> source = ByteSourceOf(names[c]);
+    if (!source.has_value()) continue;
+    bool has_nearer = false;
     double nearer = 0;
     for (size_t other = 0; other < names.size(); ++other) {
-      const std::optional<TrafficSource> near = TrafficSourceOf(names[other]);
-      if (near.has_value() && near->what == source->what && near->unit == source->unit &&
-          near->level < source->level) {
-        nearer += fit[other];
-      }
+      const std::optional<ByteSource> near = ByteSourceOf(names[other]);
+      if (!near.has_value() || near->bytes != source->bytes) continue;
+      if (near->level >= source->level) continue;
+      has_nearer = true;
+      nearer += fit[other];
     }
-    most[c] = std::max(kSlowMemory, kMostRatio * nearer);
+    if (has_nearer) most[c] = std::max(kSlowMemory, kMostRatio * nearer);
   }
   return most;
 }

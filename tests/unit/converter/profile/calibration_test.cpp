@@ -151,7 +151,21 @@ TEST_CASE("Bytes from memory that take as long as memory may are predicted so") 
     samples.push_back({terms, terms, 1e-3 + 6e-8 * bytes + 5e-7 * far, 1});
   }
   const FittedModel model = Calibrate(samples).models.at("kernel");
-  CHECK(model.ms_per_unit.at("memory_bytes") == doctest::Approx(5e-7).epsilon(0.01));
+  CHECK(model.ms_per_unit.at("memory_bytes") / 5e-7 == doctest::Approx(1).epsilon(0.01));
+}
+
+TEST_CASE("A cycle of stalls takes as long as on the slowest processor") {
+  std::vector<CalibrationSample> samples;
+  for (int i = 1; i <= 40; ++i) {
+    CostTerms terms;
+    terms.model = "kernel";
+    terms.Add("start", 1);
+    terms.Add("weight_l2_stalls", 0);
+    terms.Add("weight_memory_stalls", 1000.0 * i);
+    samples.push_back({terms, terms, 1e-3 + 1e-5 * 1000 * i, 1});  // at 100 MHz
+  }
+  const FittedModel model = Calibrate(samples).models.at("kernel");
+  CHECK(model.ms_per_unit.at("weight_memory_stalls") / 1e-5 == doctest::Approx(1).epsilon(0.01));
 }
 
 TEST_CASE("An op is predicted by its kernel, else by its kind, else not at all") {
